@@ -62,8 +62,11 @@ type File struct {
 
 // PlanRequest is the input of Plan.
 type PlanRequest struct {
-	// Open returns the input from its first byte; it may be called more than once.
+	// Open returns the input from its first byte; it may be called more than
+	// once. It is nil if the input is Chunks.
 	Open func(ctx context.Context) (io.ReadCloser, error)
+	// Chunks are inputs that only workers can read, one task each, in order.
+	Chunks []v1.InputChunk
 	// Parameters have passed Validate and hold all defaults.
 	Parameters json.RawMessage
 	Sharding   v1.Sharding
@@ -79,7 +82,8 @@ type Plan struct {
 	Shared json.RawMessage
 	// Notes are the planner's for the reducer; workers never see them.
 	Notes json.RawMessage
-	// RowsRead is the number of input rows that the reducer's ledger must account for.
+	// RowsRead is the number of input rows that the reducer's ledger must
+	// account for, or -1 if the planner could not read the input.
 	RowsRead int64
 	// Rejects lists the rows that reached no task, nil if there are none; the format is the workload's own.
 	Rejects *File
@@ -87,6 +91,7 @@ type Plan struct {
 
 // TaskPlan is one task; its chunk index is its position in Plan.Tasks.
 type TaskPlan struct {
+	// Input is the shard; zero for a task of PlanRequest.Chunks.
 	Input File
 	// Parameters hold what differs from Plan.Shared.
 	Parameters json.RawMessage

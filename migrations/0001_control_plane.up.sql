@@ -1,0 +1,219 @@
+-- The control plane: workers, jobs, tasks, attempts, artifacts, events.
+-- All times are timestamptz; all ids are UUIDv7 made by the coordinator, so that
+-- primary keys grow with time. States are text with a CHECK: an enum type cannot lose a value.
+
+CREATE TABLE workers (
+    id                   uuid PRIMARY KEY,
+    name                 text NOT NULL CHECK (name <> ''),
+    capabilities         jsonb NOT NULL CHECK (jsonb_typeof(capabilities) = 'array'),
+    engine               text NOT NULL DEFAULT '',
+    cpu_count            integer NOT NULL CHECK (cpu_count > 0),
+    memory_mb            bigint NOT NULL CHECK (memory_mb > 0),
+    status               text NOT NULL DEFAULT 'online' CHECK (status IN ('online', 'busy', 'offline')),
+    last_heartbeat_at    timestamptz NOT NULL DEFAULT now(),
+    consecutive_failures integer NOT NULL DEFAULT 0 CHECK (consecutive_failures >= 0),
+    quarantines          integer NOT NULL DEFAULT 0 CHECK (quarantines >= 0),
+    quarantined_until    timestamptz,
+    quarantine_reason    text NOT NULL DEFAULT '',
+    created_at           timestamptz NOT NULL DEFAULT now(),
+    updated_at           timestamptz NOT NULL DEFAULT now()
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.05);
+
+COMMENT ON COLUMN workers.engine IS 'what computes the fingerprints; a job never mixes engines';
+COMMENT ON COLUMN workers.consecutive_failures IS 'distinct tasks failed since the last success';
+COMMENT ON COLUMN workers.quarantines IS 'quarantines since the last success; each one is longer than the one before';
+
+CREATE INDEX workers_name_idx ON workers (name, id);
+
+CREATE TABLE artifacts (
+    id           uuid PRIMARY KEY,
+    job_id       uuid,
+    task_id      uuid,
+    attempt      integer CHECK (attempt > 0),
+    kind         text NOT NULL CHECK (kind IN ('input', 'shard', 'partial_result', 'final_result', 'rejects', 'log')),
+    filename     text NOT NULL,
+    storage_key  text NOT NULL,
+    content_type text NOT NULL,
+    size_bytes   bigint NOT NULL CHECK (size_bytes >= 0),
+    sha256       text NOT NULL CHECK (sha256 ~ '^[0-9a-f]{64}$'),
+    created_at   timestamptz NOT NULL DEFAULT now(),
+    CHECK (kind <> 'partial_result' OR (task_id IS NOT NULL AND attempt IS NOT NULL))
+);
+
+COMMENT ON TABLE artifacts IS 'The row is written after its blob is durable and deleted before the blob: a row never points at nothing.';
+COMMENT ON COLUMN artifacts.storage_key IS 'key in the blob store; equal bytes share one blob';
+
+CREATE UNIQUE INDEX artifacts_task_kind_key ON artifacts (task_id, kind) WHERE task_id IS NOT NULL;
+CREATE INDEX artifacts_job_idx ON artifacts (job_id, kind) WHERE job_id IS NOT NULL;
+CREATE INDEX artifacts_sha256_idx ON artifacts (sha256);
+
+CREATE TABLE jobs (
+    id                         uuid PRIMARY KEY,
+    name                       text NOT NULL UNIQUE CHECK (name ~ '^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$'),
+    labels                     jsonb NOT NULL DEFAULT '{}' CHECK (jsonb_typeof(labels) = 'object'),
+    annotations                jsonb NOT NULL DEFAULT '{}' CHECK (jsonb_typeof(annotations) = 'object'),
+    workload                   text NOT NULL,
+    workload_version           text NOT NULL DEFAULT '',
+    spec                       jsonb NOT NULL,
+    parameters                 jsonb NOT NULL DEFAULT '{}',
+    generation                 bigint NOT NULL DEFAULT 1 CHECK (generation > 0),
+    status                     text NOT NULL DEFAULT 'created'
+        CHECK (status IN ('created', 'planning', 'running', 'reducing', 'completed', 'failed', 'cancelled')),
+    priority                   integer NOT NULL DEFAULT 0,
+    parallelism                integer NOT NULL DEFAULT 0 CHECK (parallelism >= 0),
+    suspend                    boolean NOT NULL DEFAULT false,
+    max_attempts               integer NOT NULL DEFAULT 3 CHECK (max_attempts > 0),
+    active_deadline_seconds    bigint NOT NULL DEFAULT 0 CHECK (active_deadline_seconds >= 0),
+    ttl_seconds_after_finished bigint NOT NULL DEFAULT 0 CHECK (ttl_seconds_after_finished >= 0),
+    engine                     text,
+    input_artifact_id          uuid REFERENCES artifacts (id),
+    result_artifact_id         uuid REFERENCES artifacts (id),
+    rejects_artifact_id        uuid REFERENCES artifacts (id),
+    plan                       jsonb,
+    total_tasks                bigint NOT NULL DEFAULT 0 CHECK (total_tasks >= 0),
+    completed_tasks            bigint NOT NULL DEFAULT 0 CHECK (completed_tasks >= 0),
+    failed_tasks               bigint NOT NULL DEFAULT 0 CHECK (failed_tasks >= 0),
+    cancelled_tasks            bigint NOT NULL DEFAULT 0 CHECK (cancelled_tasks >= 0),
+    conditions                 jsonb NOT NULL DEFAULT '[]' CHECK (jsonb_typeof(conditions) = 'array'),
+    ledger                     jsonb,
+    result_rows                bigint,
+    rejects_rows               bigint,
+    step_owner                 uuid,
+    step_expires_at            timestamptz,
+    step_failures              integer NOT NULL DEFAULT 0 CHECK (step_failures >= 0),
+    cancel_requested_at        timestamptz,
+    deletion_requested_at      timestamptz,
+    error_code                 text NOT NULL DEFAULT '',
+    error_message              text NOT NULL DEFAULT '',
+    created_at                 timestamptz NOT NULL DEFAULT now(),
+    started_at                 timestamptz,
+    completed_at               timestamptz,
+    updated_at                 timestamptz NOT NULL DEFAULT now(),
+    version                    bigint NOT NULL DEFAULT 1,
+    CHECK (completed_tasks + failed_tasks + cancelled_tasks <= total_tasks),
+    CHECK (status <> 'completed' OR (result_artifact_id IS NOT NULL AND completed_tasks = total_tasks)),
+    CHECK ((status IN ('completed', 'failed', 'cancelled')) = (completed_at IS NOT NULL)),
+    CHECK ((step_owner IS NULL) = (step_expires_at IS NULL))
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.05);
+
+COMMENT ON COLUMN jobs.engine IS 'the engine of the first worker that claimed a task; NULL until then';
+COMMENT ON COLUMN jobs.plan IS 'what the planner left: {shared, notes, rowsRead, rejectsArtifact}';
+COMMENT ON COLUMN jobs.step_owner IS 'the coordinator process that plans or reduces now; another may take the step once step_expires_at has passed';
+
+CREATE INDEX jobs_open_idx ON jobs (priority DESC, created_at, id) WHERE status IN ('created', 'planning', 'running', 'reducing');
+CREATE INDEX jobs_status_idx ON jobs (status, created_at, id);
+CREATE INDEX jobs_created_idx ON jobs (created_at, id);
+CREATE INDEX jobs_labels_idx ON jobs USING gin (labels jsonb_path_ops);
+CREATE INDEX jobs_ended_idx ON jobs (completed_at) WHERE completed_at IS NOT NULL AND ttl_seconds_after_finished > 0;
+CREATE INDEX jobs_deleting_idx ON jobs (deletion_requested_at) WHERE deletion_requested_at IS NOT NULL;
+CREATE INDEX jobs_input_idx ON jobs (input_artifact_id) WHERE input_artifact_id IS NOT NULL;
+
+ALTER TABLE artifacts ADD FOREIGN KEY (job_id) REFERENCES jobs (id) DEFERRABLE INITIALLY DEFERRED;
+
+CREATE TABLE tasks (
+    id                 uuid PRIMARY KEY,
+    job_id             uuid NOT NULL REFERENCES jobs (id),
+    chunk_index        integer NOT NULL CHECK (chunk_index >= 0),
+    workload           text NOT NULL,
+    input_artifact_id  uuid REFERENCES artifacts (id),
+    input_uri          text,
+    input_sha256       text NOT NULL CHECK (input_sha256 ~ '^[0-9a-f]{64}$'),
+    parameters         jsonb NOT NULL DEFAULT '{}' CHECK (jsonb_typeof(parameters) = 'object'),
+    notes              jsonb,
+    status             text NOT NULL DEFAULT 'pending'
+        CHECK (status IN ('pending', 'leased', 'running', 'completed', 'failed', 'cancelled')),
+    attempt            integer NOT NULL DEFAULT 0 CHECK (attempt >= 0),
+    max_attempts       integer NOT NULL CHECK (max_attempts > 0),
+    failures           integer NOT NULL DEFAULT 0 CHECK (failures >= 0),
+    lost_leases        integer NOT NULL DEFAULT 0 CHECK (lost_leases >= 0),
+    not_before         timestamptz,
+    last_failed_by     uuid,
+    lease_owner        uuid,
+    lease_expires_at   timestamptz,
+    leased_at          timestamptz,
+    progress           real CHECK (progress BETWEEN 0 AND 1),
+    result_artifact_id uuid REFERENCES artifacts (id),
+    metrics            jsonb,
+    error_code         text NOT NULL DEFAULT '',
+    error_message      text NOT NULL DEFAULT '',
+    created_at         timestamptz NOT NULL DEFAULT now(),
+    started_at         timestamptz,
+    completed_at       timestamptz,
+    version            bigint NOT NULL DEFAULT 1,
+    CONSTRAINT tasks_job_chunk_key UNIQUE (job_id, chunk_index),
+    CHECK ((input_artifact_id IS NULL) <> (input_uri IS NULL)),
+    CONSTRAINT tasks_lease_check CHECK (
+        (status IN ('leased', 'running')) = (lease_owner IS NOT NULL AND lease_expires_at IS NOT NULL)),
+    CONSTRAINT tasks_result_check CHECK (status <> 'completed' OR result_artifact_id IS NOT NULL),
+    CHECK ((status IN ('completed', 'failed', 'cancelled')) = (completed_at IS NOT NULL))
+) WITH (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
+        autovacuum_vacuum_cost_delay = 0);
+
+COMMENT ON COLUMN tasks.attempt IS 'fencing token: grows by one with each claim; every change by a worker names it';
+COMMENT ON COLUMN tasks.failures IS 'attempts that ended in a failure; the task fails at max_attempts';
+COMMENT ON COLUMN tasks.lost_leases IS 'attempts whose lease expired; the task fails at max_attempts of them';
+COMMENT ON COLUMN tasks.last_failed_by IS 'worker of the last failed attempt; others are preferred for the next one';
+COMMENT ON COLUMN tasks.notes IS 'the planner''s notes for the reducer; workers never see them';
+COMMENT ON COLUMN tasks.lease_expires_at IS 'renewed by heartbeats, so no index holds it: else no renewal could be a heap-only update';
+
+-- Serves the claim, which works within one job, in its order alone: ended tasks
+-- are not in it, so a claim costs the same with none or with ten million of them.
+CREATE INDEX tasks_claim_idx ON tasks (job_id, chunk_index) WHERE status = 'pending';
+-- Leased tasks alone: the reaper's scan, the count against parallelism, a worker's tasks.
+CREATE INDEX tasks_lease_idx ON tasks (job_id, lease_owner) WHERE status IN ('leased', 'running');
+CREATE INDEX tasks_input_idx ON tasks (input_artifact_id) WHERE input_artifact_id IS NOT NULL;
+
+ALTER TABLE artifacts ADD FOREIGN KEY (task_id) REFERENCES tasks (id) DEFERRABLE INITIALLY DEFERRED;
+
+CREATE TABLE attempts (
+    task_id       uuid NOT NULL REFERENCES tasks (id),
+    attempt       integer NOT NULL CHECK (attempt > 0),
+    worker_id     uuid NOT NULL,
+    outcome       text NOT NULL CHECK (outcome IN ('completed', 'failed', 'lost', 'released', 'cancelled')),
+    error_code    text NOT NULL DEFAULT '',
+    error_message text NOT NULL DEFAULT '',
+    artifact_id   uuid,
+    started_at    timestamptz NOT NULL,
+    ended_at      timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (task_id, attempt)
+);
+
+COMMENT ON TABLE attempts IS 'Leases that have ended. The live one is in tasks.';
+COMMENT ON COLUMN attempts.artifact_id IS 'the manifest of a completed attempt, so that a repeated completion can be told from another one';
+
+CREATE TABLE task_logs (
+    task_id    uuid NOT NULL REFERENCES tasks (id),
+    attempt    integer NOT NULL CHECK (attempt > 0),
+    seq        integer NOT NULL CHECK (seq >= 0),
+    "offset"   bigint NOT NULL CHECK ("offset" >= 0),
+    body       bytea NOT NULL,
+    final      boolean NOT NULL DEFAULT false,
+    created_at timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (task_id, attempt, seq)
+);
+
+COMMENT ON COLUMN task_logs."offset" IS 'byte position of body in the log of its attempt';
+COMMENT ON COLUMN task_logs.final IS 'no chunk follows';
+
+CREATE TABLE events (
+    id         bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    job_id     uuid,
+    task_id    uuid,
+    worker_id  uuid,
+    type       text NOT NULL CHECK (type IN ('Normal', 'Warning')),
+    reason     text NOT NULL CHECK (reason ~ '^[A-Z][A-Za-z0-9]*$'),
+    message    text NOT NULL,
+    created_at timestamptz NOT NULL DEFAULT now()
+);
+
+CREATE INDEX events_job_idx ON events (job_id, id) WHERE job_id IS NOT NULL;
+CREATE INDEX events_worker_idx ON events (worker_id, id) WHERE worker_id IS NOT NULL;
+CREATE INDEX events_created_idx ON events USING brin (created_at);
+
+CREATE TABLE coordinators (
+    id         uuid PRIMARY KEY,
+    started_at timestamptz NOT NULL DEFAULT now(),
+    seen_at    timestamptz NOT NULL DEFAULT now()
+);
+
+COMMENT ON TABLE coordinators IS 'Processes that serve now. After a gap in which none did, leases that lived when the last one was seen are extended: an outage of the coordinator costs no task an attempt.';
