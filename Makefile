@@ -1,0 +1,50 @@
+# `make help` lists the targets. CI runs the same ones.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+export PATH := $(CURDIR)/.cache/bin:$(PATH)
+
+PKG ?= ./...
+DATA ?=
+
+.PHONY: help
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: demo
+demo: build ## Run a whole search on this machine: database, coordinator, two workers (DATA=file for your own molecules)
+	@hack/bootstrap postgres rdkit-data
+	@hack/demo $(DATA)
+
+.PHONY: test
+test: ## Install what is missing, then run every check and every test
+	@hack/check all
+
+.PHONY: verify
+verify: ## Checks without tests: format, vet, lint, go.mod, generated code
+	@hack/check verify
+
+.PHONY: lint
+lint: ## golangci-lint and shell syntax alone
+	@hack/check lint
+
+.PHONY: bootstrap
+bootstrap: ## Install what building and testing need, as far as this machine lacks it
+	@hack/bootstrap
+
+.PHONY: build
+build: ## Build bin/scimesh
+	@go build -trimpath -o bin/ ./cmd/...
+
+.PHONY: generate
+generate: ## Regenerate all generated code
+	@hack/bootstrap tools
+	@go generate ./...
+
+.PHONY: oracle
+oracle: ## Test the single-process RDKit reference program
+	@hack/bootstrap python
+	@.cache/venv/bin/python -m pytest -q hack/oracle
+
+.PHONY: clean
+clean: ## Remove what was built, not what was installed into .cache
+	@rm -rf bin dist .demo coverage.out
