@@ -85,9 +85,15 @@ func NewRoot(streams Streams) *cobra.Command {
 		Long: `SciMesh cuts a molecular computation into tasks, hands them to workers on spare
 machines, and returns one final CSV: byte for byte what a single process would
 have written, whatever died on the way.`,
-		SilenceUsage:      true,
-		SilenceErrors:     true,
-		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: false},
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usageErrorf("unknown command %q; see scimesh --help", args[0])
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetIn(streams.In)
 	root.SetOut(streams.Out)
