@@ -46,7 +46,7 @@ type Store interface {
 	Stat(ctx context.Context, sha256 string) (Info, error)
 
 	// Delete removes a blob whatever its age. Deleting what is not there is
-	// no error. Readers that are open read on.
+	// no error.
 	Delete(ctx context.Context, sha256 string) error
 
 	// DeleteIfOlder removes a blob whose modification time is before cutoff,
