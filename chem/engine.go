@@ -1,0 +1,110 @@
+package chem
+
+import (
+	"fmt"
+
+	"scimesh.dev/scimesh/chem/mol"
+	"scimesh.dev/scimesh/chem/morgan"
+	"scimesh.dev/scimesh/chem/perceive"
+	"scimesh.dev/scimesh/chem/smiles"
+)
+
+// EngineName identifies the engine and the RDKit release whose answers it gives.
+// Fingerprints of different engines must not be compared.
+const EngineName = "scimesh-chem/0.1.0 rdkit-model/2026.09.1"
+
+// Defaults of Options.
+const (
+	DefaultRadius = 2
+	DefaultBits   = 2048
+)
+
+// RadiusZero as Options.Radius asks for radius 0, since 0 itself is the default.
+const RadiusZero = -1
+
+// Options are the parameters of the fingerprint.
+type Options struct {
+	// Radius is the number of rounds, 1 to 4; 0 means DefaultRadius and
+	// RadiusZero none.
+	Radius int
+	// Bits is the length, a multiple of 64 from 64 to 8192; 0 means DefaultBits.
+	Bits int
+}
+
+// Validate reports parameters that no engine can be made for.
+func (o Options) Validate() error {
+	if o.Radius < RadiusZero || o.Radius > morgan.MaxRadius {
+		return fmt.Errorf("fingerprint radius %d: must be 0 to %d", o.Radius, morgan.MaxRadius)
+	}
+	if o.Bits != 0 && (o.Bits < morgan.MinBits || o.Bits > morgan.MaxBits || o.Bits%64 != 0) {
+		return fmt.Errorf("fingerprint size %d: must be a multiple of 64 from %d to %d", o.Bits, morgan.MinBits, morgan.MaxBits)
+	}
+	return nil
+}
+
+// SanitizeError is a well-formed string that is no acceptable structure.
+type SanitizeError = perceive.Error
+
+// Engine computes fingerprints. It is scratch memory: use one a goroutine, and
+// none from two goroutines at once.
+type Engine struct {
+	bits     uint32
+	reader   smiles.Reader
+	mol      mol.Mol
+	perceive perceive.Perceiver
+	morgan   *morgan.Generator
+	ids      []uint32
+}
+
+// New returns an engine. It panics on options that Validate refuses.
+func New(o Options) *Engine {
+	if err := o.Validate(); err != nil {
+		panic("chem: " + err.Error())
+	}
+	if o.Bits == 0 {
+		o.Bits = DefaultBits
+	}
+	if o.Radius == 0 {
+		o.Radius = DefaultRadius
+	}
+	return &Engine{bits: uint32(o.Bits), morgan: morgan.New(o.Radius)}
+}
+
+// Words is the length of a fingerprint in words.
+func (e *Engine) Words() int { return int(e.bits / 64) }
+
+// Fingerprint overwrites dst, of length Words, with the fingerprint of the
+// molecule. On error dst is all zero.
+func (e *Engine) Fingerprint(dst []uint64, s []byte) error {
+	clear(dst)
+	ids, err := e.Identifiers(e.ids[:0], s)
+	if err != nil {
+		return err
+	}
+	e.ids = ids
+	if e.bits&(e.bits-1) == 0 {
+		mask := e.bits - 1
+		for _, h := range ids {
+			dst[h&mask>>6] |= 1 << (h & 63)
+		}
+		return nil
+	}
+	for _, h := range ids {
+		b := h % e.bits
+		dst[b>>6] |= 1 << (b & 63)
+	}
+	return nil
+}
+
+// Identifiers appends the unfolded identifiers of the molecule's environments
+// to dst. An identifier that occurs in several places may be listed repeatedly.
+func (e *Engine) Identifiers(dst []uint32, s []byte) ([]uint32, error) {
+	if err := e.reader.Read(&e.mol, s); err != nil {
+		return dst, err
+	}
+	e.perceive.RemoveHydrogens(&e.mol)
+	if err := e.perceive.Sanitize(&e.mol); err != nil {
+		return dst, err
+	}
+	return e.morgan.Append(dst, &e.mol), nil
+}

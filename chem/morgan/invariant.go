@@ -1,0 +1,28 @@
+package morgan
+
+import "scimesh.dev/scimesh/chem/mol"
+
+// combine mixes v into the running hash s.
+func combine(s, v uint32) uint32 {
+	return s ^ (v + 0x9e3779b9 + s<<6 + s>>2)
+}
+
+// Invariant is the identifier of atom i before any round.
+func Invariant(m *mol.Mol, i int32) uint32 {
+	a := &m.Atoms[i]
+	hydrogens := uint32(a.TotalH())
+	for _, h := range m.Neighbors(i) {
+		if m.Atoms[h.Atom].Z == 1 {
+			hydrogens++
+		}
+	}
+	s := combine(0, uint32(a.Z))
+	s = combine(s, uint32(a.Degree)+uint32(a.TotalH()))
+	s = combine(s, hydrogens)
+	s = combine(s, uint32(int32(a.Charge)))
+	s = combine(s, uint32(int32(mol.MassDifference(a.Z, a.Isotope))))
+	if a.Flags&mol.InRing != 0 {
+		s = combine(s, 1)
+	}
+	return s
+}

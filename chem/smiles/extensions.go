@@ -1,0 +1,272 @@
+package smiles
+
+import (
+	"bytes"
+	"strconv"
+
+	"scimesh.dev/scimesh/chem/mol"
+)
+
+// extensions reads what follows the SMILES from offset i: a name, which is
+// ignored, or CXSMILES between two bars. Applied are the sections C, H and Z
+// (bond types), ^ (radicals) and labels of query atoms. Coordinates, other
+// labels and values, atom properties and the stereo sections have no bearing on
+// the graph or the fingerprint and are skipped. Refused are the sections that
+// RDKit lets change the graph in ways not modelled here.
+func (r *Reader) extensions(i int) error {
+	s := r.input
+	for i < len(s) && isSpace(s[i]) {
+		i++
+	}
+	if i == len(s) || s[i] != '|' {
+		return nil
+	}
+	x := &extension{Reader: r, i: i + 1}
+	for x.i < len(s) && s[x.i] != '|' {
+		if err := x.section(); err != nil {
+			return err
+		}
+	}
+	if x.i >= len(s) {
+		return r.fail(i, "the CXSMILES part is never closed")
+	}
+	return nil
+}
+
+func isSpace(c byte) bool { return c == ' ' || c >= '\t' && c <= '\r' }
+
+// extension is a cursor in a CXSMILES part.
+type extension struct {
+	*Reader
+	i int
+}
+
+func (x *extension) at(prefix string) bool {
+	return bytes.HasPrefix(x.input[x.i:], []byte(prefix))
+}
+
+func (x *extension) is(c byte) bool { return x.i < len(x.input) && x.input[x.i] == c }
+
+// section reads one section, or skips a byte between sections.
+func (x *extension) section() error {
+	switch c := x.input[x.i]; {
+	case c == '(':
+		return x.skipPast(')')
+	case x.at("$_AV:"):
+		x.i++
+		return x.skipPast('$')
+	case c == '$':
+		return x.labels()
+	case x.at("atomProp:"):
+		for x.i < len(x.input) && !x.is('|') && !x.is(',') {
+			x.i++
+		}
+		return nil
+	case c == 'C':
+		return x.bondTypes(mol.Dative)
+	case c == 'H':
+		return x.bondTypes(mol.HydrogenBond)
+	case c == 'Z':
+		return x.zeroBonds()
+	case c == '^':
+		return x.radicals()
+	case c == 'm', x.at("Sg"), x.at("LN"), x.at("RG"), x.at("LOG"), x.at("rb"), c == 'u', c == 's':
+		return x.fail(x.i, "CXSMILES section not supported: query, polymer, link node or R group")
+	case c == 'a', c == 'o', c == '&', c == 'w', c == 'c', c == 't':
+		return x.stereo()
+	default:
+		x.i++
+		return nil
+	}
+}
+
+// skipPast moves behind the next byte c after the current one.
+func (x *extension) skipPast(c byte) error {
+	from := x.i
+	x.i++
+	n := bytes.IndexByte(x.input[x.i:], c)
+	if n < 0 {
+		return x.fail(from, "CXSMILES section is never closed")
+	}
+	x.i += n + 1
+	return nil
+}
+
+// stereo skips a section like c:1,2 or &1:3 or wU:4.1, which must have a colon.
+func (x *extension) stereo() error {
+	from := x.i
+	for x.i < len(x.input) && !x.is(':') && !x.is('|') {
+		x.i++
+	}
+	if !x.is(':') {
+		return x.fail(from, "CXSMILES section without a colon")
+	}
+	x.i++
+	for x.i < len(x.input) && (isDigit(x.input[x.i]) || x.is('.') || x.is(',')) {
+		x.i++
+	}
+	return nil
+}
+
+// int reads a number.
+func (x *extension) int() (int, error) {
+	from := x.i
+	for x.i < len(x.input) && isDigit(x.input[x.i]) {
+		x.i++
+	}
+	n, err := strconv.Atoi(string(x.input[from:x.i]))
+	if err != nil {
+		return 0, x.fail(from, "a number is missing in CXSMILES")
+	}
+	return n, nil
+}
+
+// colon steps over the section name and its colon.
+func (x *extension) colon() error {
+	x.i++
+	if !x.is(':') {
+		return x.fail(x.i, "a colon is missing in CXSMILES")
+	}
+	x.i++
+	return nil
+}
+
+func (x *extension) atDigit() bool { return x.i < len(x.input) && isDigit(x.input[x.i]) }
+
+// bondTypes reads C:a.b,… or H:a.b,…: bond b of atom a gets the type, beginning
+// at a.
+func (x *extension) bondTypes(t mol.BondType) error {
+	if err := x.colon(); err != nil {
+		return err
+	}
+	for x.atDigit() {
+		from := x.i
+		a, err := x.int()
+		if err != nil {
+			return err
+		}
+		if !x.is('.') {
+			return x.fail(x.i, "a dot is missing in CXSMILES")
+		}
+		x.i++
+		b, err := x.int()
+		if err != nil {
+			return err
+		}
+		if err := x.setBond(a, b, t, from); err != nil {
+			return err
+		}
+		if x.is(',') {
+			x.i++
+		}
+	}
+	return nil
+}
+
+// setBond gives the bond with written number b its type if atom a begins or ends it.
+func (x *extension) setBond(a, b int, t mol.BondType, offset int) error {
+	if a >= len(x.m.Atoms) || b >= len(x.m.Bonds) {
+		return nil
+	}
+	i := x.writtenBond(b)
+	if i < 0 || int(x.m.Bonds[i].A) != a && int(x.m.Bonds[i].B) != a {
+		return x.fail(offset, "atom %d has no bond %d", a, b)
+	}
+	x.m.SetType(i, mol.ZeroOrder)
+	if bond := &x.m.Bonds[i]; int(bond.A) != a {
+		bond.A, bond.B = bond.B, bond.A
+	}
+	x.m.SetType(i, t)
+	x.m.RefreshAromaticBonds()
+	return nil
+}
+
+// writtenBond finds the bond by its number in the order of the string, where a
+// ring closure counts at its second digit; -1 if there is none.
+func (x *extension) writtenBond(n int) int32 {
+	earlier := 0
+	for i := range x.closures.all {
+		switch w := int(x.closures.all[i].written); {
+		case w == n:
+			return int32(x.m.ChainBonds + i)
+		case w < n:
+			earlier++
+		}
+	}
+	if n -= earlier; n >= len(x.m.Bonds) {
+		return -1
+	}
+	return int32(n)
+}
+
+// zeroBonds reads Z:b,…
+func (x *extension) zeroBonds() error {
+	if err := x.colon(); err != nil {
+		return err
+	}
+	for x.atDigit() {
+		b, err := x.int()
+		if err != nil {
+			return err
+		}
+		if b < len(x.m.Bonds) {
+			if i := x.writtenBond(b); i >= 0 {
+				x.m.SetType(i, mol.ZeroOrder)
+				x.m.RefreshAromaticBonds()
+			}
+		}
+		if x.is(',') {
+			x.i++
+		}
+	}
+	return nil
+}
+
+// radicals reads ^n:a,…
+func (x *extension) radicals() error {
+	x.i++
+	if x.i >= len(x.input) || x.input[x.i] < '1' || x.input[x.i] > '7' {
+		return x.fail(x.i, "radical kinds are 1 to 7")
+	}
+	electrons := [...]uint8{1, 2, 2, 2, 3, 3, 3}[x.input[x.i]-'1']
+	if err := x.colon(); err != nil {
+		return err
+	}
+	for {
+		a, err := x.int()
+		if err != nil {
+			return err
+		}
+		if a < len(x.m.Atoms) {
+			x.m.Atoms[a].Radicals = electrons
+		}
+		if !x.is(',') {
+			return nil
+		}
+		x.i++
+		if !x.atDigit() {
+			return nil
+		}
+	}
+}
+
+// labels reads $label;label;…$ and turns atoms with the label of a query atom
+// into dummy atoms.
+func (x *extension) labels() error {
+	from := x.i
+	if err := x.skipPast('$'); err != nil {
+		return err
+	}
+	for a, label := range bytes.Split(x.input[from+1:x.i-1], []byte(";")) {
+		if a >= len(x.m.Atoms) {
+			break
+		}
+		switch string(label) {
+		case "star_e", "Q_e", "QH_p", "AH_p", "X_p", "XH_p", "M_p", "MH_p":
+			at := &x.m.Atoms[a]
+			*at = mol.Atom{Degree: at.Degree, Twice: at.Twice,
+				Flags: at.Flags&(mol.AromaticBond|mol.Start) | mol.NoImplicit}
+		}
+	}
+	return nil
+}
