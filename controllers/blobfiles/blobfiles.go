@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"scimesh.dev/scimesh/artifacts"
+	"scimesh.dev/scimesh/store"
 	"scimesh.dev/scimesh/workloads"
 )
 
@@ -50,4 +51,9 @@ func (f Files) Opener(blob artifacts.Blob) func(context.Context) (io.ReadCloser,
 	return func(ctx context.Context) (io.ReadCloser, error) {
 		return artifacts.OpenVerified(ctx, f.Store, blob)
 	}
+}
+
+// Ref is the committed file in the form that the store records.
+func Ref(f workloads.File) store.FileRef {
+	return store.FileRef{Filename: f.Name, ContentType: f.ContentType, SHA256: f.SHA256, SizeBytes: f.SizeBytes}
 }

@@ -1,0 +1,87 @@
+package planner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	v1 "scimesh.dev/scimesh/api/v1"
+	"scimesh.dev/scimesh/artifacts"
+	"scimesh.dev/scimesh/controllers/blobfiles"
+	"scimesh.dev/scimesh/controllers/jobstep"
+	"scimesh.dev/scimesh/store"
+	"scimesh.dev/scimesh/workloads"
+)
+
+// makePlan has the workload plan the Job and puts the plan into the store's form.
+func (r *Reconciler) makePlan(ctx context.Context, job store.Job) (store.FinishPlanningParams, error) {
+	w, ok := r.workloads.Get(job.Spec.Workload)
+	if !ok {
+		return store.FinishPlanningParams{}, workloads.Errorf(v1.ReasonUnknownWorkload,
+			"this coordinator does not have the workload %q", job.Spec.Workload)
+	}
+	parameters, faults := w.Validate(field.NewPath("spec", "parameters"), job.Spec.Parameters)
+	if len(faults) > 0 {
+		return store.FinishPlanningParams{}, workloads.Errorf(workloads.ReasonInvalidParameters, "%v", faults.ToAggregate())
+	}
+	files := blobfiles.Files{Store: r.artifacts}
+	req := workloads.PlanRequest{Parameters: parameters, Sharding: job.Spec.Sharding, Files: files, Chunks: job.Spec.Input.Chunks}
+	if len(req.Chunks) == 0 {
+		if job.Input == nil {
+			return store.FinishPlanningParams{}, workloads.Errorf(workloads.ReasonInputInvalid, "the input artifact is gone")
+		}
+		req.Open = files.Opener(artifacts.Blob{SHA256: job.Input.SHA256, SizeBytes: job.Input.SizeBytes})
+	}
+	plan, err := w.Plan(ctx, req)
+	if err != nil {
+		return store.FinishPlanningParams{}, inputError(err)
+	}
+	return planParams(job, plan)
+}
+
+// inputError turns a damaged blob into an error that the user can act on:
+// reading it again gives the same.
+func inputError(err error) error {
+	switch {
+	case errors.Is(err, artifacts.ErrCorrupt):
+		return workloads.Errorf(workloads.ReasonInputCorrupt, "the stored input differs from its checksum; upload it again")
+	case errors.Is(err, artifacts.ErrNotFound):
+		return workloads.Errorf(workloads.ReasonInputInvalid, "the stored input is gone; upload it again")
+	}
+	return err
+}
+
+func planParams(job store.Job, plan workloads.Plan) (store.FinishPlanningParams, error) {
+	chunks := job.Spec.Input.Chunks
+	if len(chunks) > 0 && len(plan.Tasks) != len(chunks) {
+		return store.FinishPlanningParams{}, fmt.Errorf("workload %s planned %d tasks for %d chunks", job.Spec.Workload, len(plan.Tasks), len(chunks))
+	}
+	tasks := make([]store.PlannedTask, len(plan.Tasks))
+	for i, t := range plan.Tasks {
+		tasks[i] = store.PlannedTask{Parameters: t.Parameters, Notes: t.Notes}
+		if len(chunks) > 0 {
+			tasks[i].URI, tasks[i].SHA256 = chunks[i].URI, chunks[i].SHA256
+			continue
+		}
+		input := blobfiles.Ref(t.Input)
+		tasks[i].Input, tasks[i].SHA256 = &input, input.SHA256
+	}
+	params := store.FinishPlanningParams{
+		Tasks: tasks, Shared: plan.Shared, Notes: plan.Notes, RowsRead: plan.RowsRead,
+		Conditions: []v1.Condition{jobstep.Observed(job, v1.JobConditionPlanned, v1.ConditionTrue, v1.ReasonPlanned, message(plan))},
+	}
+	if plan.Rejects != nil {
+		rejects := blobfiles.Ref(*plan.Rejects)
+		params.Rejects = &rejects
+	}
+	return params, nil
+}
+
+func message(plan workloads.Plan) string {
+	if plan.RowsRead < 0 {
+		return fmt.Sprintf("%d tasks", len(plan.Tasks))
+	}
+	return fmt.Sprintf("%d input rows in %d tasks", plan.RowsRead, len(plan.Tasks))
+}
