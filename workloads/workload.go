@@ -105,6 +105,8 @@ type TaskRequest struct {
 	Input      io.Reader
 	Parameters json.RawMessage
 	Output     io.Writer
+	// InputSize is the number of bytes of Input, for Progress; 0 if unknown.
+	InputSize int64
 	// Threads is how many goroutines the task may keep busy; at least 1.
 	Threads int
 	// Progress, if not nil, is told the finished share, between 0 and 1.
