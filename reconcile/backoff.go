@@ -1,9 +1,12 @@
 package reconcile
 
 import (
+	"context"
 	"math/rand/v2"
 	"sync"
 	"time"
+
+	"k8s.io/utils/clock"
 )
 
 // delays is a sequence of waits that doubles from base up to max.
@@ -30,6 +33,18 @@ func (d delays) after(failures int) time.Duration {
 // what began together does not go on together.
 func shorten(d time.Duration, jitter float64) time.Duration {
 	return d - time.Duration(rand.Float64()*jitter*float64(d))
+}
+
+// sleep waits for d and reports whether it did so before ctx ended.
+func sleep(ctx context.Context, c clock.Clock, d time.Duration) bool {
+	timer := c.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C():
+		return true
+	}
 }
 
 // backoff is the queue's rate limiter. It remembers the keys that failed and

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -27,9 +28,9 @@ type Controller struct {
 	log        *zap.Logger
 	record     record
 
+	stopping atomic.Bool
 	mu       sync.Mutex
 	queue    *queue // nil until Start
-	stopping bool
 }
 
 // New returns a controller that does nothing until Start. The name labels its
@@ -57,7 +58,7 @@ func (c *Controller) Status() Status {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.queue != nil {
-		s.Running = !c.stopping
+		s.Running = !c.stopping.Load()
 		s.QueueDepth = c.queue.Len()
 		s.Retries = c.queue.backoff.len()
 	}
@@ -97,7 +98,8 @@ func (c *Controller) Start(ctx context.Context) error {
 	c.log.Info("controller started", zap.Int("concurrency", c.opts.Concurrency))
 
 	<-sourceCtx.Done()
-	c.close(q)
+	c.stopping.Store(true) // before the queue ends: workers drop what it still hands out
+	q.ShutDown()
 	ended := make(chan error, 1)
 	go func() {
 		err := sources.Wait()
@@ -127,25 +129,13 @@ func (c *Controller) open() (*queue, error) {
 	return c.queue, nil
 }
 
-// close makes the workers drop what is queued and stop.
-func (c *Controller) close(q *queue) {
-	c.mu.Lock()
-	c.stopping = true
-	c.mu.Unlock()
-	q.ShutDown()
-}
-
-func (c *Controller) isStopping() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.stopping
-}
-
 // drain waits for the error on ended, cancels the reconciles after
 // DrainTimeout, and gives up on them after abandonAfter.
 func (c *Controller) drain(ended <-chan error, cancelWork context.CancelCauseFunc) error {
-	if err, ok := c.await(ended, c.opts.DrainTimeout); ok {
-		return err
+	if c.opts.DrainTimeout > 0 {
+		if err, ok := c.await(ended, c.opts.DrainTimeout); ok {
+			return err
+		}
 	}
 	if keys := c.record.running(); len(keys) > 0 {
 		c.log.Warn("cancelling reconciles that outlast the drain", zap.Strings("keys", keys))
@@ -159,7 +149,7 @@ func (c *Controller) drain(ended <-chan error, cancelWork context.CancelCauseFun
 
 // await receives from ended, for d at most.
 func (c *Controller) await(ended <-chan error, d time.Duration) (err error, ok bool) {
-	timer := c.opts.Clock.NewTimer(max(d, 0))
+	timer := c.opts.Clock.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case err := <-ended:

@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"container/list"
 	"context"
 	"sync"
 	"time"
@@ -38,19 +39,16 @@ type lanes struct {
 	// be pushed once their running reconcile is done.
 	announced map[Request]lane
 	queued    map[Request]place
-	edge      []Request
-	// resync may hold keys that were promoted since: those whose place is
-	// not this lane any more.
-	resync  []Request
-	resyncs int           // keys whose place is the resync lane
-	passed  int           // edges that went ahead since the last resync
-	space   chan struct{} // closed when a key leaves the full resync lane; nil if nobody waits
+	waiting   [2]list.List  // of Request, by lane
+	passed    int           // edges that went ahead since the last resync
+	space     chan struct{} // closed when a key leaves the full resync lane; nil if nobody waits
 }
 
 // place is where a queued key waits, and since when.
 type place struct {
-	lane  lane
-	since time.Time
+	lane    lane
+	since   time.Time
+	element *list.Element
 }
 
 func newLanes(c clock.PassiveClock, limit int, depth gauge, wait observer) *lanes {
@@ -82,15 +80,8 @@ func (l *lanes) take(req Request) lane {
 func (l *lanes) Push(req Request) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	to := l.take(req)
-	l.queued[req] = place{lane: to, since: l.clock.Now()}
-	if to == laneResync {
-		l.resync = append(l.resync, req)
-		l.resyncs++
-	} else {
-		l.edge = append(l.edge, req)
-	}
-	l.depth.Set(float64(l.len()))
+	l.enter(l.take(req), req, l.clock.Now())
+	l.depth.Set(float64(len(l.queued)))
 }
 
 // Touch is called when a key that is in the queue is added again. An edge
@@ -98,51 +89,46 @@ func (l *lanes) Push(req Request) {
 func (l *lanes) Touch(req Request) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	to, at := l.take(req), l.queued[req]
-	if to != laneEdge || at.lane != laneResync {
-		return
+	if to, at := l.take(req), l.queued[req]; to < at.lane {
+		l.leave(req)
+		l.enter(to, req, at.since)
 	}
-	at.lane = laneEdge
-	l.queued[req] = at
-	l.edge = append(l.edge, req)
-	l.leaveResync()
 }
 
 // Pop removes the next key. The queue is not empty.
 func (l *lanes) Pop() Request {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	req := l.next()
+	req := l.waiting[l.next()].Front().Value.(Request)
 	l.wait.Observe(l.clock.Since(l.queued[req].since).Seconds())
-	delete(l.queued, req)
-	l.depth.Set(float64(l.len()))
+	l.leave(req)
+	l.depth.Set(float64(len(l.queued)))
 	return req
 }
 
-func (l *lanes) next() Request {
-	if len(l.edge) > 0 && (l.resyncs == 0 || l.passed < edgesPerResync) {
-		if l.resyncs > 0 {
-			l.passed++
-		}
-		return shift(&l.edge)
+// next returns the lane whose turn it is.
+func (l *lanes) next() lane {
+	switch edges, resyncs := l.waiting[laneEdge].Len(), l.waiting[laneResync].Len(); {
+	case resyncs == 0:
+		return laneEdge // waits behind no resync, and counts against none
+	case edges > 0 && l.passed < edgesPerResync:
+		l.passed++
+		return laneEdge
 	}
 	l.passed = 0
-	for {
-		req := shift(&l.resync)
-		if at, ok := l.queued[req]; ok && at.lane == laneResync {
-			l.leaveResync()
-			return req
-		}
-	}
+	return laneResync
 }
 
-// leaveResync counts a key out of the resync lane and wakes those who wait.
-func (l *lanes) leaveResync() {
-	l.resyncs--
-	if l.resyncs == 0 {
-		l.resync = nil // only promoted keys are left
-	}
-	if l.space != nil {
+func (l *lanes) enter(to lane, req Request, since time.Time) {
+	l.queued[req] = place{lane: to, since: since, element: l.waiting[to].PushBack(req)}
+}
+
+// leave takes a key off its lane, and wakes those who wait for room in it.
+func (l *lanes) leave(req Request) {
+	at := l.queued[req]
+	delete(l.queued, req)
+	l.waiting[at.lane].Remove(at.element)
+	if at.lane == laneResync && l.space != nil {
 		close(l.space)
 		l.space = nil
 	}
@@ -152,10 +138,8 @@ func (l *lanes) leaveResync() {
 func (l *lanes) Len() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.len()
+	return len(l.queued)
 }
-
-func (l *lanes) len() int { return len(l.edge) + l.resyncs }
 
 // awaitSpace blocks while the resync lane is full.
 func (l *lanes) awaitSpace(ctx context.Context) error {
@@ -177,19 +161,11 @@ func (l *lanes) awaitSpace(ctx context.Context) error {
 func (l *lanes) full() <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.resyncs < l.limit {
+	if l.waiting[laneResync].Len() < l.limit {
 		return nil
 	}
 	if l.space == nil {
 		l.space = make(chan struct{})
 	}
 	return l.space
-}
-
-// shift removes and returns the first element of a non-empty slice.
-func shift(s *[]Request) Request {
-	req := (*s)[0]
-	(*s)[0] = Request{} // let go of the key's bytes
-	*s = (*s)[1:]
-	return req
 }

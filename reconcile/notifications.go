@@ -71,8 +71,8 @@ func NewNotifications(listener Listener, opts NotificationsOptions) *Notificatio
 // Source returns a source that adds the keys named by the notifications of
 // channel. keys takes them out of a payload; nil stands for a payload that is
 // the key. A payload without keys calls resync, and so does each connection
-// made: pass the Trigger of the controller's Periodic. All sources must be
-// made before Notifications is started.
+// made: pass the Trigger of the controller's Periodic. Neither function may
+// block. All sources must be made before Notifications is started.
 func (n *Notifications) Source(channel string, keys func(payload string) []string, resync func()) Source {
 	if keys == nil {
 		keys = wholePayload
@@ -106,20 +106,9 @@ func (n *Notifications) Start(ctx context.Context) error {
 		failures++
 		wait := reconnect.after(failures)
 		n.log.Warn("notifications lost, will reconnect", append(errorFields(err), zap.Duration("retry_after", wait))...)
-		if !n.sleep(ctx, wait) {
+		if !sleep(ctx, n.opts.Clock, wait) {
 			return nil
 		}
-	}
-}
-
-func (n *Notifications) sleep(ctx context.Context, d time.Duration) bool {
-	timer := n.opts.Clock.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C():
-		return true
 	}
 }
 

@@ -15,8 +15,8 @@ import (
 // limit is the last one.
 type ListFunc func(ctx context.Context, after string, limit int) ([]string, error)
 
-// Keys is the ListFunc of a fixed set of keys, for a controller whose object
-// is always the same few.
+// Keys is the ListFunc of a few distinct keys that never change: those of a
+// controller that looks after one thing rather than after rows.
 func Keys(keys ...string) ListFunc {
 	return func(_ context.Context, after string, limit int) ([]string, error) {
 		rest := keys
@@ -35,6 +35,10 @@ type PeriodicOptions struct {
 	// Interval is the time from the end of one resync to the start of the
 	// next; 45 seconds by default.
 	Interval time.Duration
+	// MinInterval is the same for a resync that Trigger asks for, which is not
+	// delayed otherwise; 200 ms by default. It bounds what a storm of triggers
+	// can cost.
+	MinInterval time.Duration
 	// Jitter shortens each interval and each wait after an error by a random
 	// part, up to this fraction; 0.2 by default, negative for none.
 	Jitter float64
@@ -48,9 +52,10 @@ type PeriodicOptions struct {
 
 const (
 	defaultResyncInterval = 45 * time.Second
+	defaultMinInterval    = 200 * time.Millisecond
 	defaultPageSize       = 500
 	resyncRetryBase       = 500 * time.Millisecond
-	resyncRetryMax        = 10 * time.Second
+	resyncRetryMax        = 5 * time.Second
 )
 
 // Periodic is the Source that guarantees a visit to every object: it lists all
@@ -67,6 +72,7 @@ type Periodic struct {
 // NewPeriodic returns a source that lists with list.
 func NewPeriodic(list ListFunc, opts PeriodicOptions) *Periodic {
 	opts.Interval = orDefault(opts.Interval, defaultResyncInterval)
+	opts.MinInterval = min(orDefault(opts.MinInterval, defaultMinInterval), opts.Interval)
 	opts.Jitter = jitterOrDefault(opts.Jitter)
 	opts.PageSize = orDefault(opts.PageSize, defaultPageSize)
 	opts.Clock = clockOrReal(opts.Clock)
@@ -88,31 +94,38 @@ func (p *Periodic) Trigger() {
 func (p *Periodic) Start(ctx context.Context, queue Enqueuer) error {
 	retry := delays{base: min(resyncRetryBase, p.opts.Interval), max: min(resyncRetryMax, p.opts.Interval), jitter: p.opts.Jitter}
 	after, failures := "", 0
-	for {
-		wait := shorten(p.opts.Interval, p.opts.Jitter)
+	for ctx.Err() == nil {
 		reached, err := p.walk(ctx, queue, after)
-		if ctx.Err() != nil {
+		wait := shorten(p.opts.Interval, p.opts.Jitter)
+		switch {
+		case ctx.Err() != nil:
 			return nil
-		}
-		if err == nil {
-			after, failures = "", 0
-		} else {
+		case err == nil:
+			failures = 0
+		default:
 			if reached != after {
 				failures = 0
 			}
 			failures++
-			after, wait = reached, retry.after(failures)
+			wait = retry.after(failures)
 			p.log.Error("resync stopped, will go on", append(errorFields(err), zap.Duration("retry_after", wait))...)
 		}
-		if p.sleep(ctx, wait) {
+		after = reached
+		if p.pause(ctx, wait) {
 			after = ""
 		}
 	}
+	return nil
 }
 
-// sleep waits for d, for ctx to end, or for a trigger, which it reports.
-func (p *Periodic) sleep(ctx context.Context, d time.Duration) (triggered bool) {
-	timer := p.opts.Clock.NewTimer(d)
+// pause waits for d, or until ctx ends, or for a trigger, which it reports and
+// to which it is deaf for MinInterval.
+func (p *Periodic) pause(ctx context.Context, d time.Duration) (triggered bool) {
+	deaf := min(d, p.opts.MinInterval)
+	if !sleep(ctx, p.opts.Clock, deaf) {
+		return false
+	}
+	timer := p.opts.Clock.NewTimer(d - deaf)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
@@ -124,7 +137,8 @@ func (p *Periodic) sleep(ctx context.Context, d time.Duration) (triggered bool) 
 	}
 }
 
-// walk adds all keys beyond after, and returns the last key it added.
+// walk adds all keys beyond after. It returns an empty string once it has been
+// through, and otherwise the last key of the last page it added.
 func (p *Periodic) walk(ctx context.Context, queue Enqueuer, after string) (reached string, err error) {
 	for {
 		page, err := p.page(ctx, after)

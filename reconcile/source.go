@@ -14,8 +14,9 @@ type Enqueuer interface {
 	// blocks.
 	Add(Request)
 
-	// AddAfter adds req as an edge once d has passed. Of several waits for
-	// one key the shortest counts.
+	// AddAfter adds req as an edge once d has passed. A key has one wait at
+	// most, the shortest of those asked for: when it is over, the reconciler
+	// has to ask for the next one.
 	AddAfter(req Request, d time.Duration)
 
 	// AddResync enqueues a key that may have changed unseen. It goes behind

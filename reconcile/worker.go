@@ -13,8 +13,8 @@ func (c *Controller) work(ctx context.Context, q *queue) {
 		if shutdown {
 			return
 		}
-		if c.isStopping() {
-			q.Done(req) // the workqueue hands out what is left before it ends
+		if c.stopping.Load() {
+			q.Done(req)
 			continue
 		}
 		c.process(ctx, q, req)
