@@ -2,6 +2,7 @@ package v1
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -22,17 +23,15 @@ func UnmarshalStrict(data []byte, into any) error {
 	if errs := explain(data, into); len(errs) > 0 {
 		return &InvalidError{Errors: errs}
 	}
-	return wholeError("the document does not fit: %s", strings.TrimPrefix(err.Error(), "json: "))
+	return wholeError("the document does not fit: %s", strings.TrimPrefix(errors.Join(append(strict, err)...).Error(), "json: "))
 }
 
 // explain finds everything that keeps well-formed JSON from fitting into the
 // type of into. It is for documents that were refused already, and may be slow.
 func explain(data []byte, into any) field.ErrorList {
 	var value any
-	duplicates, err := kjson.UnmarshalStrict(data, &value, kjson.DisallowDuplicateFields)
-	if err != nil {
-		return nil
-	}
+	// An error here is a number that no type can hold; the rest is in value.
+	duplicates, _ := kjson.UnmarshalStrict(data, &value, kjson.DisallowDuplicateFields)
 	var errs field.ErrorList
 	for _, d := range duplicates {
 		if f, ok := d.(kjson.FieldError); ok {
