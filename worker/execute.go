@@ -1,0 +1,155 @@
+package worker
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"hash"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"time"
+
+	"scimesh.dev/scimesh/workloads"
+)
+
+const fileBuffer = 256 << 10
+
+// outputFile is a result being written: hashed, counted against the disk
+// limit, and deaf once the task's context has ended.
+type outputFile struct {
+	ctx  context.Context
+	f    *os.File
+	book func(int64) error
+	sum  hash.Hash
+	size int64
+	err  error // the first fault; a workload may hide it in its own
+}
+
+func (o *outputFile) Write(p []byte) (int, error) {
+	if o.err == nil && o.ctx.Err() != nil {
+		o.err = context.Cause(o.ctx)
+	}
+	if o.err == nil {
+		o.err = o.book(int64(len(p)))
+	}
+	if o.err != nil {
+		return 0, o.err
+	}
+	n, err := o.f.Write(p)
+	o.sum.Write(p[:n])
+	o.size += int64(n)
+	if err != nil {
+		o.err = diskError(err)
+	}
+	return n, o.err
+}
+
+// inputReader ends with the task's context, so that a workload that only reads stops too.
+type inputReader struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (r inputReader) Read(p []byte) (int, error) {
+	if r.ctx.Err() != nil {
+		return 0, context.Cause(r.ctx)
+	}
+	return r.r.Read(p)
+}
+
+// execute runs the task's workload over the fetched input and leaves the
+// result in the task's folder. ctx ends the computation.
+func (t *task) execute(ctx context.Context) (*output, error) {
+	workload, ok := t.cfg.Workloads.Get(t.state.Workload)
+	if !ok {
+		return nil, failuref(codeUnknownWorkload, true, "this worker does not have workload %q", t.state.Workload)
+	}
+	in, err := os.Open(t.path(inputFile))
+	if err != nil {
+		return nil, diskError(err)
+	}
+	defer in.Close()
+	f, err := os.OpenFile(t.path(outputName)+".part", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return nil, diskError(err)
+	}
+	defer f.Close()
+	out := &outputFile{ctx: ctx, f: f, book: t.book, sum: sha256.New()}
+	buffered := bufio.NewWriterSize(out, fileBuffer)
+
+	start := time.Now()
+	result, err := runWorkload(ctx, workload, workloads.TaskRequest{
+		Input:      inputReader{ctx, bufio.NewReaderSize(in, fileBuffer)},
+		Parameters: t.state.Parameters,
+		Output:     buffered,
+		Threads:    t.cfg.Threads,
+		Progress:   t.setProgress,
+		Logf:       t.tlog.Logf,
+	})
+	if err == nil {
+		err = buffered.Flush()
+	}
+	if out.err != nil {
+		err = out.err
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := f.Close(); err != nil {
+		return nil, diskError(err)
+	}
+	if err := os.Rename(f.Name(), t.path(outputName)); err != nil {
+		return nil, diskError(err)
+	}
+	return &output{
+		SHA256:      hex.EncodeToString(out.sum.Sum(nil)),
+		SizeBytes:   out.size,
+		ContentType: orOctets(result.ContentType),
+		Metrics:     withElapsed(result.Metrics, time.Since(start)),
+	}, nil
+}
+
+// runWorkload calls Execute and turns a panic into an error.
+func runWorkload(ctx context.Context, w workloads.Workload, req workloads.TaskRequest) (res workloads.TaskResult, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = &panicError{value: p, stack: debug.Stack()}
+		}
+	}()
+	return w.Execute(ctx, req)
+}
+
+func withElapsed(metrics map[string]any, d time.Duration) map[string]any {
+	m := map[string]any{"elapsed_seconds": float64(d.Round(time.Millisecond)) / float64(time.Second)}
+	for k, v := range metrics {
+		m[k] = v
+	}
+	return m
+}
+
+func orOctets(contentType string) string {
+	if contentType == "" {
+		return "application/octet-stream"
+	}
+	return contentType
+}
+
+// hashFile returns the digest of a file in lowercase hex, and its size.
+func hashFile(path string) (sum string, size int64, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", 0, err
+	}
+	defer f.Close()
+	h := sha256.New()
+	size, err = io.Copy(h, f)
+	return hex.EncodeToString(h.Sum(nil)), size, err
+}
+
+func (t *task) path(name string) string { return filepath.Join(t.dir, name) }

@@ -1,0 +1,118 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"go.uber.org/zap"
+)
+
+const (
+	// assumedTTL is taken for a lease whose length the coordinator did not say.
+	assumedTTL       = 30 * time.Second
+	heartbeatTimeout = 10 * time.Second
+)
+
+// keeper renews one lease until its context ends. It computes nothing and
+// waits for no computation.
+type keeper struct {
+	coord    Coordinator
+	lease    Lease
+	interval time.Duration // the coordinator's wish; 0 if none
+	grace    time.Duration // how long a computation may go on after the deadline
+	progress func() float64
+	log      *zap.Logger
+
+	// held is called after each renewal.
+	held func()
+	// lost is called once, with the reason, when the task must end.
+	lost func(cause error)
+	// expired is called when the deadline and the grace have passed without an
+	// answer. The lease may still be alive: the keeper goes on asking.
+	expired func()
+}
+
+// run renews the lease at once, which tells the coordinator that the task
+// runs, and then before half of what is left of it. The deadline is counted
+// from sent, the moment at which the claim was sent: the coordinator's clock
+// started later, so the worker never believes in a lease longer than the coordinator does.
+func (k *keeper) run(ctx context.Context, sent time.Time, ttl time.Duration) {
+	var (
+		b        backoff
+		deadline = sent.Add(k.length(ttl))
+		wait     time.Duration
+		told     bool
+	)
+	for {
+		if sleep(ctx, wait) != nil {
+			return
+		}
+		if !told && time.Now().After(deadline.Add(k.grace)) {
+			told = true
+			k.expired()
+		}
+		timeout := heartbeatTimeout
+		if left := time.Until(deadline.Add(k.grace)) + time.Millisecond; !told {
+			timeout = min(timeout, left)
+		}
+		sent := time.Now()
+		renewal, err := k.beat(ctx, timeout)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err == nil && renewal.Cancel:
+			k.lost(errCancelled)
+			return
+		case err == nil:
+			b.reset()
+			ttl := k.length(renewal.TTL)
+			deadline = sent.Add(ttl)
+			wait = time.Until(sent.Add(renewAfter(ttl, k.interval)))
+			k.held()
+		case errors.Is(err, ErrUnavailable), errors.Is(err, ErrDenied):
+			wait = b.next(err)
+			if left := time.Until(deadline.Add(k.grace)) + time.Millisecond; !told && left > 0 && left < wait {
+				wait = left
+			}
+			k.log.Warn("heartbeat not answered", zap.Duration("delay", wait), zap.Error(err))
+		case leaseGone(err):
+			k.lost(ErrLeaseLost)
+			return
+		default:
+			k.log.Error("heartbeat refused", zap.Error(err))
+			k.lost(ErrLeaseLost)
+			return
+		}
+	}
+}
+
+func (k *keeper) beat(ctx context.Context, timeout time.Duration) (Renewal, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	return k.coord.Heartbeat(ctx, k.lease, k.progress())
+}
+
+// length returns ttl, or what may be assumed where the coordinator's clock is
+// too wrong to tell: leases outlive two of its heartbeat intervals.
+func (k *keeper) length(ttl time.Duration) time.Duration {
+	switch {
+	case ttl > 0:
+		return ttl
+	case k.interval > 0:
+		return 2 * k.interval
+	default:
+		return assumedTTL
+	}
+}
+
+// renewAfter returns how long after its start a lease of length ttl is
+// renewed: before half of it, and not later than the coordinator's interval.
+func renewAfter(ttl, interval time.Duration) time.Duration {
+	d := ttl * 9 / 20
+	if interval > 0 {
+		d = min(d, interval)
+	}
+	return d - rand.N(d/8+1)
+}
