@@ -7,6 +7,7 @@ import (
 	"scimesh.dev/scimesh/chem/morgan"
 	"scimesh.dev/scimesh/chem/perceive"
 	"scimesh.dev/scimesh/chem/smiles"
+	"scimesh.dev/scimesh/chem/stereo"
 )
 
 // EngineName identifies the engine and the RDKit release whose answers it gives.
@@ -54,6 +55,9 @@ type Engine struct {
 	perceive perceive.Perceiver
 	morgan   *morgan.Generator
 	ids      []uint32
+
+	left, right stereo.Structure
+	matcher     stereo.Matcher
 }
 
 // New returns an engine. It panics on options that Validate refuses.
@@ -102,9 +106,29 @@ func (e *Engine) Identifiers(dst []uint32, s []byte) ([]uint32, error) {
 	if err := e.reader.Read(&e.mol, s); err != nil {
 		return dst, err
 	}
+	if e.mol.MarkedMetal {
+		// A metal may owe its hydrogen to a mark that turns out meaningless.
+		if err := e.left.Read(&e.reader, &e.perceive, s); err != nil {
+			return dst, err
+		}
+		return e.morgan.Append(dst, &e.left.Mol), nil
+	}
 	e.perceive.RemoveHydrogens(&e.mol)
 	if err := e.perceive.Sanitize(&e.mol); err != nil {
 		return dst, err
 	}
 	return e.morgan.Append(dst, &e.mol), nil
+}
+
+// Same reports whether two strings spell the same molecule: whether RDKit writes
+// the same canonical isomeric SMILES for both. Same molecules have equal
+// fingerprints, so it need be asked only where fingerprints are equal.
+func (e *Engine) Same(a, b []byte) (bool, error) {
+	if err := e.left.Read(&e.reader, &e.perceive, a); err != nil {
+		return false, err
+	}
+	if err := e.right.Read(&e.reader, &e.perceive, b); err != nil {
+		return false, err
+	}
+	return e.matcher.Same(&e.left, &e.right)
 }

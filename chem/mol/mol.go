@@ -155,6 +155,10 @@ type Mol struct {
 	// the string; bonds from there on are ring closures.
 	ChainBonds int
 
+	// MarkedMetal says that an element without a valence model carries a
+	// tetrahedral mark.
+	MarkedMetal bool
+
 	offsets []int32
 	halves  []Half
 }
@@ -162,6 +166,7 @@ type Mol struct {
 // Reset empties the molecule and keeps its memory.
 func (m *Mol) Reset() {
 	m.Atoms, m.Bonds, m.RingDigits, m.ChainBonds = m.Atoms[:0], m.Bonds[:0], m.RingDigits[:0], 0
+	m.MarkedMetal = false
 }
 
 // Neighbors lists the bonds of atom a in ascending order of bond index. It is

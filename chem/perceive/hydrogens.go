@@ -119,9 +119,9 @@ func (p *Perceiver) compact(m *mol.Mol) {
 	m.RefreshAromaticBonds()
 }
 
-// adjustHydrogens makes hydrogens explicit that an atom would lose because its
+// AdjustHydrogens makes hydrogens explicit that an atom would lose because its
 // bonds have become aromatic, and checks every valence once more.
-func (p *Perceiver) adjustHydrogens(m *mol.Mol) error {
+func (p *Perceiver) AdjustHydrogens(m *mol.Mol) error {
 	for i := range m.Atoms {
 		a := &m.Atoms[i]
 		if !p.adjust[i] && a.Flags&mol.Aromatic == 0 && !p.flaggedBond(m, int32(i)) {

@@ -36,6 +36,15 @@ func (p *Perceiver) limit() int64 {
 // Sanitize perceives a molecule from which hydrogens have been removed. On error
 // the contents of m are unspecified; the error is an *Error.
 func (p *Perceiver) Sanitize(m *mol.Mol) error {
+	if err := p.Perceive(m); err != nil {
+		return err
+	}
+	return p.AdjustHydrogens(m)
+}
+
+// Perceive is Sanitize without its last step. Hybridization and conjugation, which
+// package stereo needs, refer to the valences at this point.
+func (p *Perceiver) Perceive(m *mol.Mol) error {
 	p.cleanUp(m)
 	p.cleanUpOrganometallics(m)
 	if err := valence(m); err != nil {
@@ -46,11 +55,38 @@ func (p *Perceiver) Sanitize(m *mol.Mol) error {
 		return err
 	}
 	radicals(m)
-	if err := p.aromaticity(m); err != nil {
-		return err
-	}
-	return p.adjustHydrogens(m)
+	return p.aromaticity(m)
 }
+
+// Rings returns the relevant cycles of the molecule that was perceived last.
+func (p *Perceiver) Rings(m *mol.Mol) (RingSet, error) {
+	p.cycles.reset(p.limit())
+	for i := range p.blocks.count() {
+		if !p.cycles.add(m, p.blocks.block(i)) {
+			return RingSet{}, limitError()
+		}
+	}
+	return RingSet{&p.cycles}, nil
+}
+
+// RingSet is a list of rings. It is valid until the next use of its Perceiver.
+type RingSet struct{ c *cycleFinder }
+
+// Len is the number of rings.
+func (r RingSet) Len() int { return len(r.c.rings) }
+
+// Bonds lists the bonds of ring i.
+func (r RingSet) Bonds(i int) []int32 { return r.c.ringBonds(r.c.rings[i]) }
+
+// Atoms lists the atoms of ring i in order around it.
+func (r RingSet) Atoms(i int) []int32 { return r.c.ringAtoms(r.c.rings[i]) }
+
+// AvailableElectrons is how many electrons atom i can give to conjugation, -1 if
+// it cannot take part.
+func AvailableElectrons(m *mol.Mol, i int32) int { return availableElectrons(m, i) }
+
+// UpdateValence recomputes the valences of an atom and refuses nothing.
+func UpdateValence(a *mol.Atom) { updateValence(a) }
 
 // grow returns s with length n; the contents are unspecified.
 func grow[T any](s []T, n int) []T {

@@ -87,7 +87,9 @@ func (r *Reader) bracket(i, end int) (a mol.Atom, next int, err error) {
 	if s[j] != ']' {
 		return a, 0, r.fail(j, "unexpected %q in a bracket atom", s[j])
 	}
-	a.Twice = 0
+	if a.Chirality.IsTetrahedral() && !mol.ElementOf(a.Z).HasValenceModel() {
+		r.m.MarkedMetal = true
+	}
 	return a, j + 1, nil
 }
 
