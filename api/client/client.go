@@ -94,17 +94,35 @@ type transport struct {
 
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	req = req.Clone(req.Context())
-	req.Header.Del("Authorization")
-	if t.token != "" && origin(req.URL) == t.origin {
-		req.Header.Set("Authorization", "Bearer "+t.token)
+	if t.trusted(req) {
+		if t.token != "" {
+			req.Header.Set("Authorization", "Bearer "+t.token)
+		}
+		if req.Header.Get("X-Request-ID") == "" {
+			req.Header.Set("X-Request-ID", uuid.NewString())
+		}
+	} else {
+		for _, name := range []string{"Authorization", "X-Worker-ID", "X-Task-Attempt", "X-Request-ID"} {
+			req.Header.Del(name)
+		}
 	}
 	if t.agent != "" {
 		req.Header.Set("User-Agent", t.agent)
 	}
-	if origin(req.URL) == t.origin && req.Header.Get("X-Request-ID") == "" {
-		req.Header.Set("X-Request-ID", uuid.NewString())
-	}
 	return t.next.RoundTrip(req)
+}
+
+// trusted reports whether a request goes to the coordinator and was not sent
+// there by a redirect of anybody else.
+func (t *transport) trusted(req *http.Request) bool {
+	for ; ; req = req.Response.Request {
+		if origin(req.URL) != t.origin {
+			return false
+		}
+		if req.Response == nil || req.Response.Request == nil {
+			return true
+		}
+	}
 }
 
 func defaultTransport() http.RoundTripper {
