@@ -1,0 +1,68 @@
+package similaritysearch
+
+import (
+	"encoding/json"
+
+	v1 "scimesh.dev/scimesh/api/v1"
+)
+
+// Name is the name of the workload in a Job.
+const Name = "similarity-search"
+
+// parametersSchema describes what Validate accepts.
+const parametersSchema = `{
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "type": "object",
+  "additionalProperties": false,
+  "oneOf": [{"required": ["query_id"]}, {"required": ["query_smiles"]}],
+  "properties": {
+    "query_id": {
+      "title": "Query id", "type": "string", "minLength": 1, "maxLength": 1000,
+      "description": "chembl_id of the query molecule, which is looked up in the whole input. Give this or query_smiles."
+    },
+    "query_smiles": {
+      "title": "Query SMILES", "type": "string", "minLength": 1, "maxLength": 100000,
+      "description": "The query molecule as a SMILES string. Give this or query_id."
+    },
+    "top_k": {
+      "title": "Hits", "type": "integer", "minimum": 1, "maximum": 1000000, "default": 20,
+      "description": "The largest number of hits."
+    },
+    "threshold": {
+      "title": "Threshold",
+      "description": "Only molecules at least this similar are hits (at most, with threshold_direction less). A decimal between 0 and 1, compared exactly.",
+      "anyOf": [
+        {"type": "number", "minimum": 0, "maximum": 1},
+        {"type": "string", "pattern": "^-?(0|[1-9][0-9]*)(\\.[0-9]+)?([eE][+-]?[0-9]+)?$"}
+      ]
+    },
+    "threshold_direction": {
+      "title": "Direction", "enum": ["greater", "less"], "default": "greater",
+      "description": "greater finds the most similar molecules, less the least similar."
+    },
+    "max_rows": {
+      "title": "Rows", "type": "integer", "minimum": 1,
+      "description": "Search only the first rows of the input; rows that cannot be used count. Default: all."
+    }
+  }
+}`
+
+// Name returns Name.
+func (w *Workload) Name() string { return Name }
+
+// Describe says what the workload takes and gives.
+func (w *Workload) Describe() v1.WorkloadSpec {
+	return v1.WorkloadSpec{
+		Version: "1",
+		Description: "Finds the molecules of a table that are most similar to a query molecule, " +
+			"by Tanimoto similarity of Morgan fingerprints (radius 2, 2048 bits).",
+		ParametersSchema: json.RawMessage(parametersSchema),
+		Inputs: []string{
+			"TSV with a header and the columns chembl_id and canonical_smiles; plain, gzip or zstd",
+		},
+		Outputs: []string{
+			"result.csv: rank,chembl_id,canonical_smiles,similarity",
+			"rejects.csv: row,chembl_id,reason",
+		},
+	}
+}

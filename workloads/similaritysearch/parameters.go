@@ -1,0 +1,150 @@
+package similaritysearch
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"scimesh.dev/scimesh/workloads"
+	"scimesh.dev/scimesh/workloads/decimal"
+	"scimesh.dev/scimesh/workloads/params"
+)
+
+// Values of threshold_direction.
+const (
+	directionGreater = "greater"
+	directionLess    = "less"
+)
+
+// Bounds of parameters.
+const (
+	defaultTopK = 20
+	maxTopK     = 1_000_000
+	// maxQueryBytes bounds the query's SMILES, which every task carries.
+	maxQueryBytes = 100_000
+	maxIDBytes    = 1_000
+)
+
+// parameters of a Job, and of a task. A task has QuerySMILES always and MaxRows
+// never; its QueryID says which rows are the query itself.
+type parameters struct {
+	QueryID     *string `json:"query_id,omitempty"`
+	QuerySMILES *string `json:"query_smiles,omitempty"`
+	TopK        int     `json:"top_k"`
+	// Threshold is a decimal string.
+	Threshold          *string `json:"threshold,omitempty"`
+	ThresholdDirection string  `json:"threshold_direction"`
+	MaxRows            int64   `json:"max_rows,omitempty"`
+}
+
+// Validate checks a Job's parameters and fills in the defaults.
+func (w *Workload) Validate(path *field.Path, raw json.RawMessage) (json.RawMessage, field.ErrorList) {
+	f := params.Decode(path, raw, "query_id", "query_smiles", "top_k", "threshold", "threshold_direction", "max_rows")
+	p := parameters{
+		QueryID:            queryID(f),
+		QuerySMILES:        w.querySMILES(f),
+		TopK:               int(f.Int("top_k", 1, maxTopK, defaultTopK)),
+		Threshold:          threshold(f),
+		ThresholdDirection: f.Choice("threshold_direction", directionGreater, directionLess),
+		MaxRows:            f.Int("max_rows", 1, math.MaxInt64, 0),
+	}
+	switch {
+	case f.Has("query_id") && f.Has("query_smiles"):
+		f.Errors = append(f.Errors, field.Forbidden(f.Path("query_smiles"), "must not be set together with query_id"))
+	case !f.Has("query_id") && !f.Has("query_smiles") && len(f.Errors) == 0:
+		f.Errors = append(f.Errors, field.Required(path, "one of query_id and query_smiles must be set"))
+	}
+	if len(f.Errors) > 0 {
+		return nil, f.Errors
+	}
+	return p.encode(), nil
+}
+
+func (p parameters) encode() json.RawMessage {
+	raw, err := json.Marshal(p)
+	if err != nil {
+		panic(err) // strings and numbers always marshal
+	}
+	return raw
+}
+
+func queryID(f *params.Fields) *string {
+	id := f.String("query_id")
+	switch {
+	case id == "":
+		return nil
+	case strings.ContainsAny(id, "\t\n\x00"):
+		f.Invalid("query_id", "must not contain a tab, a line feed or NUL")
+	case len(id) > maxIDBytes:
+		f.Invalid("query_id", "must have at most %d bytes", maxIDBytes)
+	}
+	return &id
+}
+
+func (w *Workload) querySMILES(f *params.Fields) *string {
+	smiles := f.String("query_smiles")
+	if smiles == "" {
+		return nil
+	}
+	if _, err := w.newQuery(nil, smiles); err != nil {
+		f.Invalid("query_smiles", "%s", err)
+	}
+	return &smiles
+}
+
+// threshold returns the decimal in its shortest form.
+func threshold(f *params.Fields) *string {
+	text := f.Number("threshold")
+	if !f.Has("threshold") || len(f.Errors) > 0 && text == "" {
+		return nil
+	}
+	d, err := decimal.Parse(text)
+	if err != nil {
+		f.Invalid("threshold", "%s", err)
+		return nil
+	}
+	text = d.String()
+	return &text
+}
+
+// search is what tasks and the reducer need to know of the parameters.
+type search struct {
+	parameters
+	order  order
+	limits limits
+}
+
+// decodeSearch reads the parameters of a task. They come from Plan, so
+// anything unexpected is another version's doing.
+func decodeSearch(raw json.RawMessage) (search, error) {
+	bad := func(what string) (search, error) {
+		return search{}, workloads.Errorf(workloads.ReasonInvalidParameters, "task parameters: %s", what)
+	}
+	var s search
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&s.parameters); err != nil {
+		return bad(err.Error())
+	}
+	switch {
+	case s.QuerySMILES == nil:
+		return bad("query_smiles is missing")
+	case s.TopK < 1 || s.TopK > maxTopK:
+		return bad("top_k is out of range")
+	case s.ThresholdDirection != directionGreater && s.ThresholdDirection != directionLess:
+		return bad("threshold_direction is neither greater nor less")
+	}
+	s.order.ascending = s.ThresholdDirection == directionLess
+	s.limits = noLimits()
+	if s.Threshold != nil {
+		d, err := decimal.Parse(*s.Threshold)
+		if err != nil {
+			return bad("threshold " + err.Error())
+		}
+		s.limits = newLimits(d, s.order.ascending)
+	}
+	return s, nil
+}

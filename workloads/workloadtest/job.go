@@ -1,0 +1,185 @@
+package workloadtest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"iter"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	v1 "scimesh.dev/scimesh/api/v1"
+	"scimesh.dev/scimesh/workloads"
+	"scimesh.dev/scimesh/workloads/local"
+)
+
+// Job is a planned Job whose tasks can be computed one by one, in any order and
+// as often as a test likes.
+type Job struct {
+	t        testing.TB
+	workload workloads.Workload
+	dir      *local.Dir
+	Request  workloads.PlanRequest
+	Plan     workloads.Plan
+}
+
+// Start validates the parameters and plans a Job with the given input.
+func Start(t testing.TB, w workloads.Workload, input []byte, parameters string, rows int64) *Job {
+	t.Helper()
+	j := Prepare(t, w, input, parameters, rows)
+	var err error
+	if j.Plan, err = w.Plan(t.Context(), j.Request); err != nil {
+		t.Fatalf("plan: %v", err)
+	}
+	return j
+}
+
+// Prepare is Start without planning: the request is ready to be changed.
+func Prepare(t testing.TB, w workloads.Workload, input []byte, parameters string, rows int64) *Job {
+	t.Helper()
+	valid, errs := w.Validate(field.NewPath("spec", "parameters"), json.RawMessage(parameters))
+	if len(errs) > 0 {
+		t.Fatalf("validate %s: %v", parameters, errs)
+	}
+	j := &Job{t: t, workload: w, dir: local.NewDir(t.TempDir())}
+	j.Request = workloads.PlanRequest{
+		Open:       func(context.Context) (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(input)), nil },
+		Parameters: valid, Sharding: v1.Sharding{Rows: rows}, Files: j.dir,
+	}
+	return j
+}
+
+// Shard returns the input of a task.
+func (j *Job) Shard(chunk int) []byte {
+	j.t.Helper()
+	return j.read(&j.Plan.Tasks[chunk].Input)
+}
+
+// read returns the bytes of a file, nil if there is none.
+func (j *Job) read(file *workloads.File) []byte {
+	j.t.Helper()
+	if file == nil {
+		return nil
+	}
+	f, err := j.dir.Open(file.SHA256)
+	if err != nil {
+		j.t.Fatal(err)
+	}
+	defer f.Close() //nolint:errcheck // only read from
+	b, err := io.ReadAll(f)
+	if err != nil {
+		j.t.Fatal(err)
+	}
+	if int64(len(b)) != file.SizeBytes {
+		j.t.Errorf("%s has %d bytes, its size says %d", file.Name, len(b), file.SizeBytes)
+	}
+	return b
+}
+
+// TaskRequest returns the request of a task, which writes to out.
+func (j *Job) TaskRequest(chunk, threads int, out io.Writer) workloads.TaskRequest {
+	j.t.Helper()
+	shard := j.Shard(chunk)
+	parameters, err := workloads.MergeParameters(j.Plan.Shared, j.Plan.Tasks[chunk].Parameters)
+	if err != nil {
+		j.t.Fatal(err)
+	}
+	return workloads.TaskRequest{
+		Input: bytes.NewReader(shard), InputSize: int64(len(shard)),
+		Parameters: parameters, Output: out, Threads: threads,
+	}
+}
+
+// Execute computes a task and returns its partial result.
+func (j *Job) Execute(chunk, threads int) []byte {
+	j.t.Helper()
+	var out bytes.Buffer
+	if _, err := j.workload.Execute(j.t.Context(), j.TaskRequest(chunk, threads, &out)); err != nil {
+		j.t.Fatalf("execute task %d: %v", chunk, err)
+	}
+	return out.Bytes()
+}
+
+// ExecuteAll computes every task in the given order (nil: as planned) and
+// returns the partial results by chunk index.
+func (j *Job) ExecuteAll(order []int, threads int) [][]byte {
+	j.t.Helper()
+	partials := make([][]byte, len(j.Plan.Tasks))
+	if order == nil {
+		for i := range partials {
+			order = append(order, i)
+		}
+	}
+	for _, i := range order {
+		partials[i] = j.Execute(i, threads)
+	}
+	return partials
+}
+
+// Outcome is the end of a Job with its files' bytes.
+type Outcome struct {
+	workloads.ReduceResult
+	ResultBytes, RejectBytes string
+}
+
+// ReduceRequest returns the request to reduce partial results.
+func (j *Job) ReduceRequest(partials [][]byte) workloads.ReduceRequest {
+	req := workloads.ReduceRequest{
+		Parameters: j.Request.Parameters,
+		Shared:     j.Plan.Shared, Notes: j.Plan.Notes, RowsRead: j.Plan.RowsRead,
+		Tasks: len(j.Plan.Tasks), Partials: j.all(partials), Files: j.dir,
+	}
+	if j.Plan.Rejects != nil {
+		rejects := j.read(j.Plan.Rejects)
+		req.PlanRejects = opener(rejects)
+	}
+	return req
+}
+
+func (j *Job) all(partials [][]byte) iter.Seq2[workloads.Partial, error] {
+	return func(yield func(workloads.Partial, error) bool) {
+		for i, b := range partials {
+			if !yield(workloads.Partial{ChunkIndex: int32(i), Notes: j.Plan.Tasks[i].Notes, Open: opener(b)}, nil) {
+				return
+			}
+		}
+	}
+}
+
+var errGone = errors.New("blob not found")
+
+// opener opens bytes; nil ones are gone.
+func opener(b []byte) func(context.Context) (io.ReadCloser, error) {
+	return func(context.Context) (io.ReadCloser, error) {
+		if b == nil {
+			return nil, errGone
+		}
+		return io.NopCloser(bytes.NewReader(b)), nil
+	}
+}
+
+// Reduce merges the partial results.
+func (j *Job) Reduce(partials [][]byte) (Outcome, error) {
+	j.t.Helper()
+	r, err := j.workload.Reduce(j.t.Context(), j.ReduceRequest(partials))
+	if err != nil {
+		return Outcome{}, err
+	}
+	return Outcome{
+		ReduceResult: r,
+		ResultBytes:  string(j.read(&r.Result)), RejectBytes: string(j.read(r.Rejects)),
+	}, nil
+}
+
+// MustReduce is Reduce for partial results that are in order.
+func (j *Job) MustReduce(partials [][]byte) Outcome {
+	j.t.Helper()
+	o, err := j.Reduce(partials)
+	if err != nil {
+		j.t.Fatalf("reduce: %v", err)
+	}
+	return o
+}
