@@ -117,3 +117,14 @@ func TestAFailedSourceDrains(t *testing.T) {
 		}
 	})
 }
+
+func TestASourceThatWasToldToStopHasNotFailed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stop := start(t, reconcile.New("test", newWorld(nil), exact(
+			reconcile.SourceFunc(func(ctx context.Context, _ reconcile.Enqueuer) error {
+				<-ctx.Done()
+				return ctx.Err()
+			}))))
+		mustStop(t, stop)
+	})
+}

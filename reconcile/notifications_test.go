@@ -85,7 +85,10 @@ func TestNotificationsReachTheControllersOfTheirChannel(t *testing.T) {
 			t.Errorf("%d resyncs after a payload without a key, want 2", resyncs)
 		}
 		mustStop(t, stopJobs)
-		wire.notify("jobs", "j3") // nobody listens any more
+		wire.notify("jobs", "j3")
+		if wire.notify("jobs", ""); resyncs != 2 {
+			t.Errorf("a controller that stopped is told of notifications")
+		}
 		mustStop(t, stopWorkers)
 		mustStop(t, stopHub)
 	})

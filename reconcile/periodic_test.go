@@ -105,7 +105,7 @@ func TestPeriodicGoesOnFromThePageThatFailed(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				tab := newTable(5)
 				tab.fail = func(call int) error {
-					if call == 2 || call == 3 {
+					if call == 2 || call == 3 || call == 5 {
 						return fail()
 					}
 					return nil
@@ -120,13 +120,14 @@ func TestPeriodicGoesOnFromThePageThatFailed(t *testing.T) {
 				mustStop(t, stop)
 				want := map[string][]time.Duration{
 					"job-00000": seconds(0), "job-00001": seconds(0),
-					"job-00002": seconds(1.5), "job-00003": seconds(1.5), "job-00004": seconds(1.5),
+					"job-00002": seconds(1.5), "job-00003": seconds(1.5), // after 0.5 s and 1 s
+					"job-00004": seconds(2), // the page between ended the row
 				}
 				if diff := cmp.Diff(want, w.passes); diff != "" {
 					t.Errorf("reconciles (-want +got):\n%s", diff)
 				}
-				if n := logs.FilterMessage("resync stopped, will go on").Len(); n != 2 {
-					t.Errorf("%d errors logged, want 2", n)
+				if n := logs.FilterMessage("resync stopped, will go on").Len(); n != 3 {
+					t.Errorf("%d errors logged, want 3", n)
 				}
 			})
 		})
