@@ -133,7 +133,7 @@ func (c *Controller) open() (*queue, error) {
 // DrainTimeout, and gives up on them after abandonAfter.
 func (c *Controller) drain(ended <-chan error, cancelWork context.CancelCauseFunc) error {
 	if c.opts.DrainTimeout > 0 {
-		if err, ok := c.await(ended, c.opts.DrainTimeout); ok {
+		if ok, err := c.await(ended, c.opts.DrainTimeout); ok {
 			return err
 		}
 	}
@@ -141,20 +141,20 @@ func (c *Controller) drain(ended <-chan error, cancelWork context.CancelCauseFun
 		c.log.Warn("cancelling reconciles that outlast the drain", zap.Strings("keys", keys))
 	}
 	cancelWork(errStopping)
-	if err, ok := c.await(ended, abandonAfter); ok {
+	if ok, err := c.await(ended, abandonAfter); ok {
 		return err
 	}
 	return fmt.Errorf("sources or reconciles ignore that their context ended; keys being reconciled: %q", c.record.running())
 }
 
 // await receives from ended, for d at most.
-func (c *Controller) await(ended <-chan error, d time.Duration) (err error, ok bool) {
+func (c *Controller) await(ended <-chan error, d time.Duration) (ok bool, err error) {
 	timer := c.opts.Clock.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case err := <-ended:
-		return err, true
+		return true, err
 	case <-timer.C():
-		return nil, false
+		return false, nil
 	}
 }

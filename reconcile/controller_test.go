@@ -38,9 +38,12 @@ func mustStop(t *testing.T, stop func() error) {
 	}
 }
 
+// pass lets d of a bubble's time pass.
+func pass(d time.Duration) { <-time.After(d) }
+
 // elapse lets d pass, and then everything that was due happen.
 func elapse(d time.Duration) {
-	time.Sleep(d)
+	pass(d)
 	synctest.Wait()
 }
 
@@ -143,7 +146,7 @@ func TestWhenAKeyComesAgain(t *testing.T) {
 				keys <- "k"
 				w := newWorld(map[string][]step{"k": tc.steps})
 				stop := start(t, reconcile.New("test", w, exact(reconcile.Channel(keys))))
-				time.Sleep(time.Hour)
+				pass(time.Hour)
 				mustStop(t, stop)
 				if diff := cmp.Diff(tc.want, w.passesOf("k")); diff != "" {
 					t.Errorf("times of the reconciles (-want +got):\n%s", diff)
@@ -163,10 +166,10 @@ func TestAnEventEndsBackOffAndRevivesATerminalKey(t *testing.T) {
 		stop := start(t, reconcile.New("test", w, exact(reconcile.Channel(keys))))
 		keys <- "slow"
 		keys <- "dead"
-		time.Sleep(5 * time.Second) // slow failed at 0, 1 and 3 and waits for 7
+		pass(5 * time.Second) // slow failed at 0, 1 and 3 and waits for 7
 		keys <- "slow"
 		keys <- "dead"
-		time.Sleep(time.Second)
+		pass(time.Second)
 		mustStop(t, stop)
 		if diff := cmp.Diff(seconds(0, 1, 3, 5), w.passesOf("slow")); diff != "" {
 			t.Errorf("slow (-want +got):\n%s", diff)
@@ -190,7 +193,7 @@ func TestBackOffIsJittered(t *testing.T) {
 		opts := exact(reconcile.Channel(keys))
 		opts.Jitter = 0.5
 		stop := start(t, reconcile.New("test", w, opts))
-		time.Sleep(time.Minute)
+		pass(time.Minute)
 		mustStop(t, stop)
 		times := map[time.Duration]bool{}
 		for key := range script {
@@ -225,7 +228,7 @@ func TestAPanicIsContained(t *testing.T) {
 			return res, err
 		}), opts)
 		stop := start(t, c)
-		time.Sleep(time.Minute)
+		pass(time.Minute)
 		mustStop(t, stop)
 		if diff := cmp.Diff(map[string][]time.Duration{"bad": seconds(0, 1), "good": seconds(0)}, w.passes); diff != "" {
 			t.Errorf("reconciles (-want +got):\n%s", diff)
@@ -264,7 +267,7 @@ func TestATimeoutEndsAReconcile(t *testing.T) {
 		}), opts)
 		begun := time.Now()
 		stop := start(t, c)
-		time.Sleep(time.Minute)
+		pass(time.Minute)
 		mustStop(t, stop)
 		if passes != 2 {
 			t.Errorf("%d reconciles, want the one that timed out and a retry", passes)
@@ -285,16 +288,16 @@ func TestConcurrencyIsReachedAndKept(t *testing.T) {
 		opts := exact(reconcile.Channel(keys))
 		opts.Concurrency = 3
 		c := reconcile.New("test", reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) {
-			time.Sleep(time.Second)
+			pass(time.Second)
 			return reconcile.Result{}, nil
 		}), opts)
 		stop := start(t, c)
-		time.Sleep(1500 * time.Millisecond)
+		pass(1500 * time.Millisecond)
 		got := c.Status()
 		if got.InFlight != 3 || got.QueueDepth != 4 || got.Reconciles != 3 || got.LongestRunning != 500*time.Millisecond {
 			t.Errorf("status after one and a half rounds: %+v; want 3 in flight for 500 ms, 4 queued, 3 done", got)
 		}
-		time.Sleep(time.Minute)
+		pass(time.Minute)
 		if got := c.Status(); got.Reconciles != 10 || got.InFlight != 0 {
 			t.Errorf("status at rest: %+v, want 10 reconciles", got)
 		}
@@ -315,14 +318,14 @@ func TestEventsDuringAReconcileAreOneMoreReconcile(t *testing.T) {
 			}
 			defer func() { running-- }()
 			res, err := w.Reconcile(ctx, req)
-			time.Sleep(10 * time.Second)
+			pass(10 * time.Second)
 			return res, err
 		}), opts))
 		for range 5 {
 			keys <- "k"
-			time.Sleep(time.Second)
+			pass(time.Second)
 		}
-		time.Sleep(time.Minute)
+		pass(time.Minute)
 		mustStop(t, stop)
 		if diff := cmp.Diff(seconds(0, 10), w.passesOf("k")); diff != "" {
 			t.Errorf("reconciles (-want +got):\n%s", diff)

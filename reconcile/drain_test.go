@@ -29,7 +29,7 @@ func TestADrainLetsRunningReconcilesFinish(t *testing.T) {
 		opts.DrainTimeout = 20 * time.Second
 		c := reconcile.New("test", reconcile.Func(func(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 			res, err := w.Reconcile(ctx, req)
-			time.Sleep(15 * time.Second)
+			pass(15 * time.Second)
 			ended = append(ended, ctx.Err())
 			return res, err
 		}), opts)
@@ -80,7 +80,7 @@ func TestADrainNamesTheKeysThatIgnoreIt(t *testing.T) {
 		opts.Concurrency = 2
 		opts.DrainTimeout = -1
 		c := reconcile.New("deaf", reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) {
-			time.Sleep(time.Hour)
+			pass(time.Hour)
 			return reconcile.Result{}, nil
 		}), opts)
 		err := start(t, c)()
@@ -88,7 +88,7 @@ func TestADrainNamesTheKeysThatIgnoreIt(t *testing.T) {
 		if err == nil || err.Error() != want {
 			t.Errorf("Start returned %v\nwant %s", err, want)
 		}
-		time.Sleep(2 * time.Hour) // let them end, as the bubble demands
+		pass(2 * time.Hour) // let them end, as the bubble demands
 	})
 }
 
@@ -102,13 +102,13 @@ func TestAFailedSourceDrains(t *testing.T) {
 		}))
 		finished := false
 		c := reconcile.New("test", reconcile.Func(func(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
-			time.Sleep(time.Second)
+			pass(time.Second)
 			finished = ctx.Err() == nil
 			return reconcile.Result{}, nil
 		}), opts)
 		stop := start(t, c)
 		close(fail)
-		time.Sleep(time.Minute)
+		pass(time.Minute)
 		if err := stop(); !errors.Is(err, broken) {
 			t.Errorf("Start returned %v, want the error of the source", err)
 		}

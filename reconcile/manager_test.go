@@ -60,7 +60,7 @@ func TestAManagerStopsControllersThenRunnablesInReverse(t *testing.T) {
 		}
 		slow := func(name string, d time.Duration) *reconcile.Controller {
 			return reconcile.New(name, reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) {
-				time.Sleep(d)
+				pass(d)
 				log.add("end " + name)
 				return reconcile.Result{}, nil
 			}), exact(feed("k")))
@@ -139,7 +139,7 @@ func TestARunnableMayBeDone(t *testing.T) {
 		keys := make(chan string)
 		add(t, m, reconcile.New("c", w, exact(reconcile.Channel(keys))))
 		stop := start(t, m)
-		time.Sleep(time.Second)
+		pass(time.Second)
 		keys <- "k"
 		synctest.Wait()
 		mustStop(t, stop)
@@ -186,7 +186,7 @@ func TestStatusOfAManager(t *testing.T) {
 			t.Errorf("status before the start (-want +got):\n%s", diff)
 		}
 		stop := start(t, m)
-		time.Sleep(2 * time.Second)
+		pass(2 * time.Second)
 		want = []reconcile.Status{
 			{Name: "planner", Running: true, Concurrency: 4, Reconciles: 2, LastSuccess: begun},
 			{

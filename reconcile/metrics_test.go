@@ -155,7 +155,7 @@ func TestGaugesFollowTheQueue(t *testing.T) {
 		opts.Metrics = m
 		failed := map[string]bool{}
 		c := reconcile.New("c", reconcile.Func(func(_ context.Context, req reconcile.Request) (reconcile.Result, error) {
-			time.Sleep(100 * time.Millisecond)
+			pass(100 * time.Millisecond)
 			if !failed[req.Key] {
 				failed[req.Key] = true
 				return reconcile.Result{}, errors.New("broken")
@@ -185,11 +185,11 @@ scimesh_reconcile_retries{controller="c"} %d
 		}
 		stop := start(t, c)
 		check(2, 1, 0)
-		time.Sleep(150 * time.Millisecond)
+		pass(150 * time.Millisecond)
 		check(1, 1, 1)
-		time.Sleep(500 * time.Millisecond)
+		pass(500 * time.Millisecond)
 		check(0, 0, 3)
-		time.Sleep(time.Minute)
+		pass(time.Minute)
 		check(0, 0, 0)
 		mustStop(t, stop)
 	})

@@ -94,22 +94,19 @@ func wholePayload(payload string) []string {
 // Start listens until ctx ends, and reconnects with back-off meanwhile.
 func (n *Notifications) Start(ctx context.Context) error {
 	reconnect := delays{base: n.opts.BaseDelay, max: n.opts.MaxDelay, jitter: n.opts.Jitter}
-	failures := 0
-	for {
+	for failures := 0; ctx.Err() == nil; failures++ {
 		lasted, err := n.listen(ctx)
 		if ctx.Err() != nil {
-			return nil
+			continue
 		}
 		if lasted >= n.opts.MaxDelay {
 			failures = 0
 		}
-		failures++
-		wait := reconnect.after(failures)
+		wait := reconnect.after(failures + 1)
 		n.log.Warn("notifications lost, will reconnect", append(errorFields(err), zap.Duration("retry_after", wait))...)
-		if !sleep(ctx, n.opts.Clock, wait) {
-			return nil
-		}
+		sleep(ctx, n.opts.Clock, wait)
 	}
+	return nil
 }
 
 // listen holds one connection and returns how long its subscriptions stood.

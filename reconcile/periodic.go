@@ -99,7 +99,7 @@ func (p *Periodic) Start(ctx context.Context, queue Enqueuer) error {
 		wait := shorten(p.opts.Interval, p.opts.Jitter)
 		switch {
 		case ctx.Err() != nil:
-			return nil
+			continue
 		case err == nil:
 			failures = 0
 		default:

@@ -59,7 +59,7 @@ func TestPeriodicVisitsAllKeysAtTheStartAndAtEachInterval(t *testing.T) {
 		p := reconcile.NewPeriodic(tab.list, reconcile.PeriodicOptions{Interval: 30 * time.Second, Jitter: -1, PageSize: 2})
 		w := newWorld(nil)
 		stop := start(t, reconcile.New("test", w, exact(p)))
-		time.Sleep(65 * time.Second)
+		pass(65 * time.Second)
 		mustStop(t, stop)
 		for _, key := range tab.keys {
 			if diff := cmp.Diff(seconds(0, 30, 60), w.passesOf(key)); diff != "" {
@@ -78,7 +78,7 @@ func TestPeriodicJittersItsInterval(t *testing.T) {
 		p := reconcile.NewPeriodic(reconcile.Keys("k"), reconcile.PeriodicOptions{Interval: 30 * time.Second, Jitter: 0.5})
 		w := newWorld(nil)
 		stop := start(t, reconcile.New("test", w, exact(p)))
-		time.Sleep(time.Hour)
+		pass(time.Hour)
 		mustStop(t, stop)
 		passes := w.passesOf("k")
 		gaps := map[time.Duration]bool{}
@@ -116,7 +116,7 @@ func TestPeriodicGoesOnFromThePageThatFailed(t *testing.T) {
 				})
 				w := newWorld(nil)
 				stop := start(t, reconcile.New("test", w, exact(p)))
-				time.Sleep(30 * time.Second)
+				pass(30 * time.Second)
 				mustStop(t, stop)
 				want := map[string][]time.Duration{
 					"job-00000": seconds(0), "job-00001": seconds(0),
@@ -142,7 +142,7 @@ func TestPeriodicRefusesAListThatDoesNotAdvance(t *testing.T) {
 			return []string{"a", "b"}, nil
 		}, reconcile.PeriodicOptions{PageSize: 2, Jitter: -1})
 		stop := start(t, reconcile.New("test", newWorld(nil), exact(p)))
-		time.Sleep(time.Minute)
+		pass(time.Minute)
 		mustStop(t, stop)
 		if calls > 20 {
 			t.Errorf("%d pages listed in a minute, want few", calls)
@@ -165,9 +165,9 @@ func TestTriggerResyncsAtOnceAndAgainAfterTheOneUnderWay(t *testing.T) {
 		p = reconcile.NewPeriodic(tab.list, reconcile.PeriodicOptions{Interval: time.Hour, MinInterval: time.Second, Jitter: -1})
 		w := newWorld(nil)
 		stop := start(t, reconcile.New("test", w, exact(p)))
-		time.Sleep(10 * time.Second)
+		pass(10 * time.Second)
 		p.Trigger()
-		time.Sleep(time.Minute)
+		pass(time.Minute)
 		mustStop(t, stop)
 		if diff := cmp.Diff(seconds(0, 10, 11), w.passesOf("job-00000")); diff != "" {
 			t.Errorf("resyncs (-want +got):\n%s", diff)
@@ -185,18 +185,18 @@ func TestAResyncNeitherStarvesNorIsStarved(t *testing.T) {
 		opts.ResyncBacklog = 200
 		c := reconcile.New("test", reconcile.Func(func(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 			res, err := w.Reconcile(ctx, req)
-			time.Sleep(10 * time.Millisecond)
+			pass(10 * time.Millisecond)
 			return res, err
 		}), opts)
 		stop := start(t, c)
 
 		// Quiet: an edge overtakes the backlog.
-		time.Sleep(95 * time.Millisecond)
+		pass(95 * time.Millisecond)
 		if depth := c.Status().QueueDepth; depth != 200 {
 			t.Errorf("%d keys wait, want the backlog of 200", depth)
 		}
 		edges <- "edge"
-		time.Sleep(20 * time.Millisecond)
+		pass(20 * time.Millisecond)
 		if diff := cmp.Diff(seconds(0.1), w.passesOf("edge")); diff != "" {
 			t.Errorf("the edge (-want +got):\n%s", diff)
 		}
@@ -209,10 +209,10 @@ func TestAResyncNeitherStarvesNorIsStarved(t *testing.T) {
 				case <-t.Context().Done():
 					return
 				}
-				time.Sleep(5 * time.Millisecond)
+				pass(5 * time.Millisecond)
 			}
 		}()
-		time.Sleep(2000 * 5 * 10 * time.Millisecond) // every fifth turn
+		pass(2000 * 5 * 10 * time.Millisecond) // every fifth turn
 		for _, key := range tab.keys {
 			if len(w.passesOf(key)) != 1 {
 				t.Fatalf("%s was reconciled %d times, want once", key, len(w.passesOf(key)))
@@ -227,7 +227,7 @@ func TestAResyncThatWaitsForRoomStops(t *testing.T) {
 		opts := exact(reconcile.NewPeriodic(newTable(100).list, reconcile.PeriodicOptions{PageSize: 10}))
 		opts.ResyncBacklog = 5
 		c := reconcile.New("test", reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) {
-			time.Sleep(time.Second)
+			pass(time.Second)
 			return reconcile.Result{}, nil
 		}), opts)
 		stop := start(t, c)
