@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -100,12 +101,23 @@ func testDeleteRace(t *testing.T, s artifacts.Store) {
 }
 
 func testList(t *testing.T, s artifacts.Store) {
-	var want []artifacts.Blob
+	const n = 400 // more than one with most prefixes
+	want := make([]artifacts.Blob, n)
 	before := time.Now().Add(-time.Minute)
-	for i := range 600 { // more than one in most prefixes
-		want = append(want, mustPut(t, s, fmt.Appendf(nil, "blob %d", i)))
+	var wg sync.WaitGroup
+	for i := range 16 {
+		wg.Go(func() {
+			for j := i; j < n; j += 16 {
+				data := fmt.Appendf(nil, "blob %d", j)
+				want[j] = blobOf(data)
+				if _, err := artifacts.Put(t.Context(), s, bytes.NewReader(data), artifacts.PutOptions{}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
 	}
-	slices.SortFunc(want, func(a, b artifacts.Blob) int { return bytes.Compare([]byte(a.SHA256), []byte(b.SHA256)) })
+	wg.Wait()
+	slices.SortFunc(want, func(a, b artifacts.Blob) int { return strings.Compare(a.SHA256, b.SHA256) })
 
 	all := list(t, s)
 	got := make([]artifacts.Blob, len(all))

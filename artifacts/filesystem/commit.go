@@ -115,11 +115,13 @@ func prefixIndex(sha256 string) byte {
 	return byte(n)
 }
 
-// dirSync makes the entries of one folder durable. Callers that wait at the
-// same time share an fsync: the first of them to come does it for all.
+// dirSync makes the entries of one folder durable, with one fsync at a time.
+// Callers that come while one runs share the next: the first of them does it
+// for all.
 type dirSync struct {
-	mu   sync.Mutex
-	next *syncRound // not begun yet: whoever joins it is covered by it
+	mu      sync.Mutex
+	running *syncRound // the last that began
+	next    *syncRound // not begun: whoever joins it is covered by it
 }
 
 type syncRound struct {
@@ -130,29 +132,45 @@ type syncRound struct {
 // sync returns when every change that was made to the folder before the call
 // is durable.
 func (d *dirSync) sync(ctx context.Context, s *Store, dir string) error {
-	d.mu.Lock()
-	if r := d.next; r != nil {
-		d.mu.Unlock()
+	round, previous, leads := d.join()
+	if !leads {
 		select {
-		case <-r.done:
-			return r.err
+		case <-round.done:
+			return round.err
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
-	r := &syncRound{done: make(chan struct{})}
-	d.next = r
-	d.mu.Unlock()
 
-	s.slots <- struct{}{} // whatever ctx says: others may depend on us by now
+	// Whatever ctx says: others may depend on this round by now.
+	if previous != nil {
+		<-previous.done
+	}
+	s.slots <- struct{}{}
 	defer func() { <-s.slots }()
 
-	d.mu.Lock()
-	d.next = nil
-	d.mu.Unlock()
-
+	d.begin(round)
 	s.stats.dirSyncs.Add(1)
-	r.err = s.syncPath(dir)
-	close(r.done)
-	return r.err
+	round.err = s.syncPath(dir)
+	close(round.done)
+	return round.err
+}
+
+// join returns the round to wait for; or, if the caller leads it, the one that
+// must end before.
+func (d *dirSync) join() (round, previous *syncRound, leads bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.next != nil {
+		return d.next, nil, false
+	}
+	d.next = &syncRound{done: make(chan struct{})}
+	return d.next, d.running, true
+}
+
+// begin closes a round to newcomers, whose changes it might miss.
+func (d *dirSync) begin(round *syncRound) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.running, d.next = round, nil
 }
