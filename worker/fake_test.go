@@ -150,7 +150,7 @@ func (c *fakeCoordinator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func refuse(w http.ResponseWriter, status int, code string) {
-	answer(w, status, wire.Error{Error: wire.ErrorBody{Code: wire.ErrorCode(code), Message: "the test says " + code}, RequestID: "r1"})
+	answer(w, status, wire.ErrorResponse{Error: wire.ErrorBody{Code: wire.ErrorCode(code), Message: "the test says " + code}, RequestID: "r1"})
 }
 
 func answer(w http.ResponseWriter, status int, v any) {

@@ -174,7 +174,7 @@ func statusError(operation string, resp *http.Response) *StatusError {
 		Operation: operation, Status: resp.StatusCode,
 		RequestID: resp.Header.Get("X-Request-ID"), RetryAfter: retryAfter(resp.Header),
 	}
-	var body wire.Error
+	var body wire.ErrorResponse
 	if json.NewDecoder(io.LimitReader(resp.Body, 64<<10)).Decode(&body) == nil {
 		e.Code, e.Message = string(body.Error.Code), truncate(body.Error.Message, maxFailureMessage)
 	}

@@ -147,12 +147,6 @@ type ControllerStatus = v1.ControllerStatus
 // DryRun defines model for DryRun.
 type DryRun string
 
-// Error defines model for Error.
-type Error struct {
-	Error     ErrorBody `json:"error"`
-	RequestID string    `json:"request_id"`
-}
-
 // ErrorBody defines model for ErrorBody.
 type ErrorBody struct {
 	// Code A word for programs: `invalid_request` 400, `unauthorized` 401, `forbidden` 403, `not_found` 404,
@@ -177,6 +171,12 @@ type ErrorDetail struct {
 	// Field Path of the field, such as `spec.parameters.topk`.
 	Field   string `json:"field"`
 	Message string `json:"message"`
+}
+
+// ErrorResponse defines model for ErrorResponse.
+type ErrorResponse struct {
+	Error     ErrorBody `json:"error"`
+	RequestID string    `json:"request_id"`
 }
 
 // Event defines model for Event.

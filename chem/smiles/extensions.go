@@ -9,10 +9,11 @@ import (
 
 // extensions reads what follows the SMILES from offset i: a name, which is
 // ignored, or CXSMILES between two bars. Applied are the sections C, H and Z
-// (bond types), ^ (radicals) and labels of query atoms. Coordinates, other
-// labels and values, atom properties and the stereo sections have no bearing on
-// the graph or the fingerprint and are skipped. Refused are the sections that
-// RDKit lets change the graph in ways not modelled here.
+// (bond types), ^ (radicals) and labels of query atoms. Everything else, such as
+// coordinates, other labels, stereo groups, polymer and data groups, has no
+// bearing on the graph and is skipped, wedges and stereo groups after a check of
+// their numbers. Polymer and data groups, which protect hydrogen atoms from
+// being folded, are refused in molecules that have such atoms.
 func (r *Reader) extensions(i int) error {
 	s := r.input
 	for i < len(s) && isSpace(s[i]) {
@@ -70,10 +71,14 @@ func (x *extension) section() error {
 		return x.zeroBonds()
 	case c == '^':
 		return x.radicals()
-	case c == 'm', x.at("Sg"), x.at("LN"), x.at("RG"), x.at("LOG"), x.at("rb"), c == 'u', c == 's':
-		return x.fail(x.i, "CXSMILES section not supported: query, polymer, link node or R group")
-	case c == 'a', c == 'o', c == '&', c == 'w', c == 'c', c == 't':
-		return x.stereo()
+	case x.at("Sg"):
+		return x.group()
+	case c == 'w':
+		return x.wedges()
+	case c == 'a', c == 'o', c == '&':
+		return x.stereoGroup()
+	case x.at("LN"), x.at("rb"), c == 'm', c == 'u', c == 's', c == 'c', c == 't':
+		return x.skipNumbers()
 	default:
 		x.i++
 		return nil
@@ -92,8 +97,20 @@ func (x *extension) skipPast(c byte) error {
 	return nil
 }
 
-// stereo skips a section like c:1,2 or &1:3 or wU:4.1, which must have a colon.
-func (x *extension) stereo() error {
+// skipNumbers skips a section of numbers like c:1,2 or LN:1:1.3, which must have
+// a colon.
+func (x *extension) skipNumbers() error {
+	if err := x.name(); err != nil {
+		return err
+	}
+	for x.i < len(x.input) && (isDigit(x.input[x.i]) || x.is('.') || x.is(',') || x.is(':') || x.is('*')) {
+		x.i++
+	}
+	return nil
+}
+
+// name steps over the name of a section and its colon.
+func (x *extension) name() error {
 	from := x.i
 	for x.i < len(x.input) && !x.is(':') && !x.is('|') {
 		x.i++
@@ -102,10 +119,88 @@ func (x *extension) stereo() error {
 		return x.fail(from, "CXSMILES section without a colon")
 	}
 	x.i++
-	for x.i < len(x.input) && (isDigit(x.input[x.i]) || x.is('.') || x.is(',')) {
-		x.i++
+	return nil
+}
+
+// group skips a polymer or data group, whose fields may hold any text up to a
+// comma that begins another section.
+func (x *extension) group() error {
+	from := x.i
+	for i := range x.m.Atoms {
+		if x.m.Atoms[i].Z == 1 {
+			return x.fail(from, "CXSMILES group in a molecule with hydrogen atoms is not supported")
+		}
+	}
+	for x.i++; x.i < len(x.input) && !x.is('|'); x.i++ {
+		if x.is(',') && x.i+1 < len(x.input) && !isDigit(x.input[x.i+1]) {
+			return nil
+		}
 	}
 	return nil
+}
+
+// wedges reads wU:a.b,…: bond b must touch atom a.
+func (x *extension) wedges() error {
+	if err := x.name(); err != nil {
+		return err
+	}
+	for x.atDigit() {
+		from := x.i
+		a, b, err := x.pair()
+		if err != nil {
+			return err
+		}
+		if a < len(x.m.Atoms) && b < len(x.m.Bonds) {
+			if i := x.writtenBond(b); i < 0 || int(x.m.Bonds[i].A) != a && int(x.m.Bonds[i].B) != a {
+				return x.fail(from, "atom %d has no bond %d", a, b)
+			}
+		}
+		if x.is(',') {
+			x.i++
+		}
+	}
+	return nil
+}
+
+// stereoGroup reads a:1,2 or &1:1,2, in which no atom may stand twice.
+func (x *extension) stereoGroup() error {
+	x.i++
+	for x.atDigit() {
+		x.i++
+	}
+	if !x.is(':') {
+		return x.fail(x.i, "a colon is missing in CXSMILES")
+	}
+	x.i++
+	seen := map[int]bool{}
+	for x.atDigit() {
+		from := x.i
+		a, err := x.int()
+		if err != nil {
+			return err
+		}
+		if seen[a] {
+			return x.fail(from, "atom %d stands twice in a stereo group", a)
+		}
+		seen[a] = a < len(x.m.Atoms)
+		if x.is(',') {
+			x.i++
+		}
+	}
+	return nil
+}
+
+// pair reads a.b.
+func (x *extension) pair() (a, b int, err error) {
+	if a, err = x.int(); err != nil {
+		return 0, 0, err
+	}
+	if !x.is('.') {
+		return 0, 0, x.fail(x.i, "a dot is missing in CXSMILES")
+	}
+	x.i++
+	b, err = x.int()
+	return a, b, err
 }
 
 // int reads a number.
@@ -141,15 +236,7 @@ func (x *extension) bondTypes(t mol.BondType) error {
 	}
 	for x.atDigit() {
 		from := x.i
-		a, err := x.int()
-		if err != nil {
-			return err
-		}
-		if !x.is('.') {
-			return x.fail(x.i, "a dot is missing in CXSMILES")
-		}
-		x.i++
-		b, err := x.int()
+		a, b, err := x.pair()
 		if err != nil {
 			return err
 		}
