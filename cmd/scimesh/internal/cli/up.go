@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"go.uber.org/zap"
 
 	"scimesh.dev/scimesh/cmd/scimesh/internal/clientconfig"
 	"scimesh.dev/scimesh/cmd/scimesh/internal/supervise"
