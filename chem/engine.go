@@ -106,8 +106,8 @@ func (e *Engine) Identifiers(dst []uint32, s []byte) ([]uint32, error) {
 	if err := e.reader.Read(&e.mol, s); err != nil {
 		return dst, err
 	}
-	if e.mol.MarkedMetal {
-		// A metal may owe its hydrogen to a mark that turns out meaningless.
+	if e.mol.MarkedOddly {
+		// An atom may owe its hydrogen to a mark that turns out meaningless.
 		if err := e.left.Read(&e.reader, &e.perceive, s); err != nil {
 			return dst, err
 		}

@@ -101,7 +101,7 @@ type Atom struct {
 	Degree    int32 // graph neighbours
 	Twice     int32 // twice the sum of the valence contributions of the bonds
 	Valence   int32 // explicit valence, as last computed
-	Map       int32 // atom map number, 0 for none
+	Map       int32 // atom map number plus one, 0 for none
 	Chirality Chirality
 	Perm      uint8 // permutation number of a non-tetrahedral class
 }
@@ -155,9 +155,10 @@ type Mol struct {
 	// the string; bonds from there on are ring closures.
 	ChainBonds int
 
-	// MarkedMetal says that an element without a valence model carries a
-	// tetrahedral mark.
-	MarkedMetal bool
+	// MarkedOddly says that an atom has a tetrahedral mark whose removal could
+	// change its hydrogens: any but the common non-metals, or any atom where bonds
+	// are written as aromatic.
+	MarkedOddly bool
 
 	offsets []int32
 	halves  []Half
@@ -166,7 +167,7 @@ type Mol struct {
 // Reset empties the molecule and keeps its memory.
 func (m *Mol) Reset() {
 	m.Atoms, m.Bonds, m.RingDigits, m.ChainBonds = m.Atoms[:0], m.Bonds[:0], m.RingDigits[:0], 0
-	m.MarkedMetal = false
+	m.MarkedOddly = false
 }
 
 // Neighbors lists the bonds of atom a in ascending order of bond index. It is

@@ -25,14 +25,21 @@ type kekulizer struct {
 	initial   []int32 // candidates before the search
 	questions []int32
 	single    []int32 // bonds to make single
+	written   []int32 // bonds with the aromatic flag as written
+	limit     int     // back-tracks allowed
+	exhausted bool    // a search ended at the limit
 	dummies   dummySystems
 }
 
 // span is a range of a slice; empty means none.
 type span struct{ from, to int32 }
 
-// maxBackTracks is how often the search may return to an earlier choice.
-const maxBackTracks = 100
+// maxBackTracks is how often the search may return to an earlier choice; the
+// second attempt, in which RDKit goes by canonical order, may do so more often.
+const (
+	maxBackTracks  = 100
+	moreBackTracks = 20_000
+)
 
 // kekulize replaces aromatic bonds by alternating single and double bonds and
 // clears the aromatic flags. It remembers in p.adjust which atoms had any.
@@ -49,15 +56,44 @@ func (p *Perceiver) kekulize(m *mol.Mol) error {
 		return nil
 	}
 	p.total = grow(p.total, len(m.Atoms))
+	p.kekule.written = p.kekule.written[:0]
 	for i := range m.Atoms {
-		p.total[i] = m.Atoms[i].Valence + int32(m.Atoms[i].ImplicitH)
+		a := &m.Atoms[i]
+		p.total[i] = a.Valence + int32(a.ImplicitH)
 	}
 	for i := range m.Bonds {
 		if b := &m.Bonds[i]; b.Flags&mol.Aromatic != 0 {
+			p.kekule.written = append(p.kekule.written, int32(i))
 			p.adjust[b.A], p.adjust[b.B] = true, true
 		}
 	}
 	p.kekule.prepare(m)
+	p.kekule.limit = maxBackTracks
+	err := p.kekulizeSystems(m, dummy)
+	if err == nil || !dummy && !p.kekule.exhausted {
+		return err
+	}
+	p.kekule.restore(m)
+	p.kekule.limit = moreBackTracks
+	return p.kekulizeSystems(m, dummy)
+}
+
+// restore brings back what a failed attempt has changed. As in RDKit, atoms that
+// had only aromatic bonds get the flag too, which changes what dummies may do.
+func (k *kekulizer) restore(m *mol.Mol) {
+	for _, b := range k.written {
+		m.SetType(b, mol.AromaticType)
+		bond := &m.Bonds[b]
+		bond.Flags |= mol.Aromatic
+		m.Atoms[bond.A].Flags |= mol.Aromatic
+		m.Atoms[bond.B].Flags |= mol.Aromatic
+	}
+	m.RefreshAromaticBonds()
+}
+
+// kekulizeSystems treats all fused ring systems.
+func (p *Perceiver) kekulizeSystems(m *mol.Mol, dummy bool) error {
+	p.kekule.exhausted = false
 	if dummy {
 		if err := p.kekulizeWithDummies(m); err != nil {
 			return err
@@ -291,7 +327,8 @@ func (k *kekulizer) search(m *mol.Mol, start []int32, off uint64) bool {
 		if m.Atoms[cur].Z == 0 {
 			continue
 		}
-		if len(k.moves) == 0 || backTracks == maxBackTracks {
+		if len(k.moves) == 0 || backTracks == k.limit {
+			k.exhausted = k.exhausted || len(k.moves) > 0
 			k.undo(m)
 			return false
 		}

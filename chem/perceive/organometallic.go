@@ -1,6 +1,7 @@
 package perceive
 
 import (
+	"cmp"
 	"slices"
 
 	"scimesh.dev/scimesh/chem/mol"
@@ -100,73 +101,80 @@ func overBonded(a *mol.Atom) bool {
 		a.Valence == limit && a.IsAromatic() && int(a.Degree)+a.TotalH() == 4)
 }
 
-// ranker orders atoms independently of how they are numbered, by refinement: a
-// class splits while its atoms have neighbours of different classes. Atoms that
-// stay alike are told apart by index.
+// ranker orders atoms independently of how they are numbered: by what they are,
+// then, again and again, by the bonds and classes of their neighbours, highest
+// first. Atoms that stay alike are told apart by index.
 type ranker struct {
-	of     []int32 // rank by atom
-	order  []int32 // atoms by rank
-	keys   []uint64
-	next   []uint64
-	halves []mol.Half
-	near   []uint64
+	of      []int32 // rank by atom: how many atoms are in lower classes
+	next    []int32
+	order   []int32 // atoms by rank
+	halves  []mol.Half
+	near    []uint64 // neighbours of all atoms, bond type and rank
+	offsets []int32
 }
 
 // rank computes the order of the atoms of m.
 func (r *ranker) rank(m *mol.Mol) {
 	n := len(m.Atoms)
-	r.of, r.keys, r.next = grow(r.of, n), grow(r.keys, n), grow(r.next, n)
-	r.order = grow(r.order, n)
+	r.of, r.next, r.order, r.offsets = growClear(r.of, n), grow(r.next, n), grow(r.order, n), grow(r.offsets, n+1)
+	sum := int32(0)
 	for i := range m.Atoms {
-		a := &m.Atoms[i]
-		r.order[i] = int32(i)
-		r.keys[i] = uint64(a.Degree)<<48 | uint64(a.Z)<<40 | uint64(a.Isotope)<<24 |
-			uint64(uint8(a.TotalH()))<<16 | uint64(uint8(a.Charge)+128)<<8
+		r.order[i], r.offsets[i] = int32(i), sum
+		sum += m.Atoms[i].Degree
 	}
-	classes := r.number()
+	r.offsets[n] = sum
+	r.near = grow(r.near, int(sum))
+	classes := r.split(func(a, b int32) int { return compareAtoms(&m.Atoms[a], &m.Atoms[b]) })
 	for {
 		for i := range m.Atoms {
-			r.near = r.near[:0]
-			for _, h := range m.Neighbors(int32(i)) {
-				r.near = append(r.near, uint64(m.Bonds[h.Bond].Type)<<32|uint64(r.of[h.Atom]))
+			near := r.neighbors(int32(i))
+			for k, h := range m.Neighbors(int32(i)) {
+				near[k] = ^(uint64(m.Bonds[h.Bond].Type)<<32 | uint64(r.of[h.Atom])) // sorts descending
 			}
-			slices.Sort(r.near)
-			k := uint64(0)
-			for _, x := range r.near {
-				k = (k ^ x) * 0x9e3779b97f4a7c15
-				k ^= k >> 29
-			}
-			r.next[i] = uint64(r.of[i])<<40 | k>>24
+			slices.Sort(near)
 		}
-		copy(r.keys, r.next)
-		c := r.number()
-		if c == classes {
+		refined := r.split(func(a, b int32) int { return slices.Compare(r.neighbors(b), r.neighbors(a)) })
+		if refined == classes {
 			break
 		}
-		classes = c
+		classes = refined
 	}
 	for i, a := range r.order {
 		r.of[a] = int32(i)
 	}
 }
 
-// number gives atoms with equal keys equal ranks and counts the classes.
-func (r *ranker) number() int {
+func (r *ranker) neighbors(a int32) []uint64 { return r.near[r.offsets[a]:r.offsets[a+1]] }
+
+// compareAtoms orders atoms by what they are.
+func compareAtoms(a, b *mol.Atom) int {
+	return cmp.Or(
+		cmp.Compare(a.Map, b.Map), cmp.Compare(a.Degree, b.Degree), cmp.Compare(a.Z, b.Z),
+		cmp.Compare(a.Isotope, b.Isotope), cmp.Compare(a.TotalH(), b.TotalH()),
+		cmp.Compare(uint8(a.Charge), uint8(b.Charge)), // anions rank above cations
+		cmp.Compare(min(a.Chirality, 1), min(b.Chirality, 1)))
+}
+
+// split sorts the atoms of each class and splits it where they differ. It
+// returns the number of classes.
+func (r *ranker) split(compare func(a, b int32) int) int {
 	slices.SortStableFunc(r.order, func(a, b int32) int {
-		if r.keys[a] != r.keys[b] {
-			if r.keys[a] < r.keys[b] {
-				return -1
-			}
-			return 1
+		if d := r.of[a] - r.of[b]; d != 0 {
+			return int(d)
+		}
+		if c := compare(a, b); c != 0 {
+			return c
 		}
 		return int(a - b)
 	})
-	classes := 0
+	classes, start := 0, int32(0)
 	for i, a := range r.order {
-		if i == 0 || r.keys[a] != r.keys[r.order[i-1]] {
+		if i == 0 || r.of[a] != r.of[r.order[i-1]] || compare(a, r.order[i-1]) != 0 {
 			classes++
+			start = int32(i)
 		}
-		r.of[a] = int32(classes - 1)
+		r.next[a] = start
 	}
+	copy(r.of, r.next)
 	return classes
 }

@@ -126,7 +126,7 @@ func valence(m *mol.Mol) error {
 	for i := range m.Atoms {
 		a := &m.Atoms[i]
 		a.Valence = explicitValence(a)
-		if !explicitAllowed(a) {
+		if !explicitAllowed(a) || int(a.Z)-int(a.Charge) > mol.MaxAtomicNumber && !mol.IsMetal(a.Z) {
 			return valenceError(i, a)
 		}
 		h, ok := implicitHydrogens(a)

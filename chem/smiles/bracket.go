@@ -80,6 +80,7 @@ func (r *Reader) bracket(i, end int) (a mol.Atom, next int, err error) {
 		if a.Map, j, err = r.number(j+1, end); err != nil {
 			return a, 0, err
 		}
+		a.Map++
 	}
 	if j >= end || s[j] == '\n' {
 		return a, 0, r.fail(i, "bracket is never closed")
@@ -87,8 +88,13 @@ func (r *Reader) bracket(i, end int) (a mol.Atom, next int, err error) {
 	if s[j] != ']' {
 		return a, 0, r.fail(j, "unexpected %q in a bracket atom", s[j])
 	}
-	if a.Chirality.IsTetrahedral() && !mol.ElementOf(a.Z).HasValenceModel() {
-		r.m.MarkedMetal = true
+	if a.Chirality.IsTetrahedral() {
+		r.marked = true
+		switch a.Z {
+		case 6, 7, 8, 15, 16:
+		default:
+			r.m.MarkedOddly = true
+		}
 	}
 	return a, j + 1, nil
 }

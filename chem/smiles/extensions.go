@@ -22,7 +22,7 @@ func (r *Reader) extensions(i int) error {
 	if i == len(s) || s[i] != '|' {
 		return nil
 	}
-	x := &extension{Reader: r, i: i + 1}
+	x := &extension{Reader: r, i: i + 1, labelled: map[int]bool{}}
 	for x.i < len(s) && s[x.i] != '|' {
 		if err := x.section(); err != nil {
 			return err
@@ -31,7 +31,18 @@ func (r *Reader) extensions(i int) error {
 	if x.i >= len(s) {
 		return r.fail(i, "the CXSMILES part is never closed")
 	}
+	for a := range r.m.Atoms {
+		if at := &r.m.Atoms[a]; at.Z == 0 && at.Isotope == 0 && !x.labelled[a] {
+			makeDummy(at)
+		}
+	}
 	return nil
+}
+
+// makeDummy leaves nothing of an atom but its place and its map number.
+func makeDummy(a *mol.Atom) {
+	*a = mol.Atom{Degree: a.Degree, Twice: a.Twice, Map: a.Map,
+		Flags: a.Flags&(mol.AromaticBond|mol.Start) | mol.NoImplicit}
 }
 
 func isSpace(c byte) bool { return c == ' ' || c >= '\t' && c <= '\r' }
@@ -39,7 +50,8 @@ func isSpace(c byte) bool { return c == ' ' || c >= '\t' && c <= '\r' }
 // extension is a cursor in a CXSMILES part.
 type extension struct {
 	*Reader
-	i int
+	i        int
+	labelled map[int]bool
 }
 
 func (x *extension) at(prefix string) bool {
@@ -75,10 +87,12 @@ func (x *extension) section() error {
 		return x.group()
 	case c == 'w':
 		return x.wedges()
-	case c == 'a', c == 'o', c == '&':
+	case c == 'a', c == 'o', c == '&' && !x.at("&#"):
 		return x.stereoGroup()
-	case x.at("LN"), x.at("rb"), c == 'm', c == 'u', c == 's', c == 'c', c == 't':
-		return x.skipNumbers()
+	case c == 'c', c == 't':
+		return x.configurations()
+	case c == 'u', c == 's', c == 'm', x.at("rb"), x.at("LN"):
+		return x.queries()
 	default:
 		x.i++
 		return nil
@@ -97,14 +111,62 @@ func (x *extension) skipPast(c byte) error {
 	return nil
 }
 
-// skipNumbers skips a section of numbers like c:1,2 or LN:1:1.3, which must have
-// a colon.
-func (x *extension) skipNumbers() error {
-	if err := x.name(); err != nil {
-		return err
+// configurations skips c:1,2 and the like. As in RDKit the name reaches to the
+// next colon, wherever that is.
+func (x *extension) configurations() error {
+	from := x.i
+	n := bytes.IndexByte(x.input[x.i:], ':')
+	if n < 0 {
+		return x.fail(from, "CXSMILES section without a colon")
 	}
-	for x.i < len(x.input) && (isDigit(x.input[x.i]) || x.is('.') || x.is(',') || x.is(':') || x.is('*')) {
+	for x.i += n + 1; x.atDigit(); {
+		if _, err := x.int(); err != nil {
+			return err
+		}
+		if x.is(',') {
+			x.i++
+		}
+	}
+	return nil
+}
+
+// queries skips the sections of numbers about query features, repeated atoms and
+// attachments at several places, which mark atoms but leave the graph alone.
+func (x *extension) queries() error {
+	single := x.is('u') // u:1,2; the others pair the number with more
+	attached := x.is('m')
+	x.i++
+	if x.is('b') || x.is('N') {
 		x.i++
+	}
+	if !x.is(':') {
+		return x.fail(x.i, "a colon is missing in CXSMILES")
+	}
+	x.i++
+	for x.atDigit() {
+		from := x.i
+		a, err := x.int()
+		if err != nil {
+			return err
+		}
+		if attached && a < len(x.m.Atoms) && x.m.Atoms[a].Degree != 1 {
+			return x.fail(from, "atom %d has other bonds besides the one with several places", a)
+		}
+		if !single {
+			if !x.is(':') {
+				return x.fail(x.i, "a colon is missing in CXSMILES")
+			}
+			x.i++
+			if !x.is('*') && !x.atDigit() && !attached {
+				return x.fail(x.i, "a number is missing in CXSMILES")
+			}
+			for x.atDigit() || x.is('.') || x.is('*') {
+				x.i++
+			}
+		}
+		if x.is(',') {
+			x.i++
+		}
 	}
 	return nil
 }
@@ -349,10 +411,11 @@ func (x *extension) labels() error {
 			break
 		}
 		switch string(label) {
+		case "":
 		case "star_e", "Q_e", "QH_p", "AH_p", "X_p", "XH_p", "M_p", "MH_p":
-			at := &x.m.Atoms[a]
-			*at = mol.Atom{Degree: at.Degree, Twice: at.Twice,
-				Flags: at.Flags&(mol.AromaticBond|mol.Start) | mol.NoImplicit}
+			makeDummy(&x.m.Atoms[a])
+		default:
+			x.labelled[a] = true
 		}
 	}
 	return nil

@@ -1,10 +1,6 @@
 package smiles
 
-import (
-	"bytes"
-
-	"scimesh.dev/scimesh/chem/mol"
-)
+import "scimesh.dev/scimesh/chem/mol"
 
 // Reader reads SMILES strings. Its memory is reused from string to string; it
 // must not be used by two goroutines at once. The zero value is ready.
@@ -13,6 +9,8 @@ type Reader struct {
 	m        *mol.Mol
 	branches []branch
 	closures closures
+	marked   bool // a tetrahedral mark was read
+	colon    bool // a bond was written as aromatic
 }
 
 type branch struct {
@@ -49,14 +47,14 @@ func (r *Reader) Read(m *mol.Mol, s []byte) error {
 		m.Link()
 		return nil
 	}
-	end, tail := len(s), len(s)
-	if i := bytes.IndexByte(s, ' '); i > 0 {
-		end, tail = i, i
-	} else if i == 0 {
-		tail = 0
-	}
-	if i := bytes.IndexByte(s[:end], '\t'); i > 0 && tail != 0 {
-		end, tail = i, i
+	end, tail := len(s), 0
+	for i, c := range s {
+		if c == ' ' || c == '\t' {
+			if i > 0 {
+				end, tail = i, i
+			}
+			break
+		}
 	}
 	start := 0
 	for start < end && outside(s[start]) {
@@ -74,7 +72,8 @@ func (r *Reader) Read(m *mol.Mol, s []byte) error {
 	if err := r.closeRings(); err != nil {
 		return err
 	}
-	if tail > 0 && tail < len(s) {
+	m.MarkedOddly = m.MarkedOddly || r.marked && r.colon
+	if tail > 0 {
 		return r.extensions(tail)
 	}
 	return nil
@@ -95,6 +94,7 @@ func (r *Reader) chain(i, end int) error {
 	s := r.input[:end]
 	r.branches = r.branches[:0]
 	r.closures.reset()
+	r.marked, r.colon = false, false
 	st, prev := atStart, int32(-1)
 	var mark bondMark
 	for i < end {
@@ -175,6 +175,7 @@ func (r *Reader) chain(i, end int) error {
 				return r.fail(i, "a bond must follow an atom")
 			}
 			mark = bondMark{symbol, i}
+			r.colon = r.colon || symbol == ':'
 			i += width
 			continue
 		}

@@ -49,7 +49,7 @@ func TestReadBracketAtom(t *testing.T) {
 		"[NH4+]":      {Z: 7, ExplicitH: 4, Charge: 1},
 		"[O--]":       {Z: 8, Charge: -2},
 		"[Fe+3]":      {Z: 26, Charge: 3},
-		"[C:7]":       {Z: 6, Map: 7},
+		"[C:7]":       {Z: 6, Map: 8},
 		"[nH]":        {Z: 7, ExplicitH: 1, Flags: mol.Aromatic},
 		"[se]":        {Z: 34, Flags: mol.Aromatic},
 		"[Se]":        {Z: 34},

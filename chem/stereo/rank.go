@@ -34,11 +34,7 @@ func (c *cipRanker) invariants(m *mol.Mol) []int32 {
 			}
 		}
 		mass = max(mass+512, 0) % 1024
-		mapped := int32(0)
-		if a.Map != 0 {
-			mapped = (a.Map + 1) % 1024
-		}
-		c.invar[i] = (int32(a.Z)<<10|int32(mass))<<10 | mapped
+		c.invar[i] = (int32(a.Z)<<10|int32(mass))<<10 | a.Map%1024
 	}
 	return c.invar
 }

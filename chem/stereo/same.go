@@ -113,7 +113,7 @@ func (x *Matcher) start(s *Structure, colors []uint64) []uint64 {
 		}
 		h := mix(uint64(a.Z), uint64(a.Flags&mol.Aromatic)<<32|uint64(a.Isotope))
 		h = mix(h, uint64(uint8(a.Charge))<<32|uint64(a.TotalH()))
-		colors[i] = mix(mix(h, uint64(a.Degree)<<32|uint64(uint32(a.Map))), kind)
+		colors[i] = mix(mix(h, uint64(a.Degree)<<32|uint64(uint32(a.Map))), kind<<8|uint64(a.Radicals))
 	}
 	return colors
 }
