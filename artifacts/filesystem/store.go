@@ -20,7 +20,7 @@ const (
 
 	// DefaultSyncConcurrency is enough for a disk to merge many flushes, and
 	// few enough threads.
-	DefaultSyncConcurrency = 16
+	DefaultSyncConcurrency = 32
 )
 
 // Options tunes a Store. The zero value works.
