@@ -7,6 +7,7 @@
 package controllers
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -115,7 +116,7 @@ func (b *builder) addAll() {
 		reconcile.Options{Concurrency: 2, ReconcileTimeout: -1})
 	b.add("reducer", reducer.New(o.Store, o.Artifacts, o.Workloads, env("reducer")), watch{list: o.Store.JobsToReduce, payloads: ownKey},
 		reconcile.Options{Concurrency: 4, ReconcileTimeout: -1})
-	b.add("canceller", &canceller.Reconciler{Store: o.Store, Log: o.Log.Named("canceller")}, watch{list: o.Store.JobsToCancel, payloads: ownKey},
+	b.add("canceller", &canceller.Reconciler{Store: o.Store, Log: o.Log.Named("canceller")}, watch{list: o.Store.JobsToCancel, payloads: ownKey, resync: 2 * o.Resync},
 		reconcile.Options{Concurrency: 2, ReconcileTimeout: 5 * time.Minute})
 	b.add("leasereaper", &leasereaper.Reconciler{Store: o.Store, Every: o.ReapEvery, Log: o.Log.Named("leasereaper")},
 		watch{keys: []string{leasereaper.Key}}, reconcile.Options{MaxDelay: 5 * time.Second})
@@ -131,9 +132,11 @@ func (b *builder) addAll() {
 // watch says which keys a controller visits: those listed from the database or
 // a fixed few, and those that the payload of a notification stands for.
 type watch struct {
-	list     func(ctx context.Context, limit int) ([]uuid.UUID, error)
+	list     func(ctx context.Context, after uuid.UUID, limit int) ([]uuid.UUID, error)
 	keys     []string
 	payloads func(payload string) []string
+	// resync replaces Options.Resync.
+	resync time.Duration
 }
 
 // ownKey takes the payload, the id of a Job, for the key.
@@ -141,7 +144,7 @@ func ownKey(payload string) []string { return []string{payload} }
 
 func (b *builder) add(name string, r reconcile.Reconciler, w watch, opts reconcile.Options) {
 	log := b.o.Log.Named(name)
-	periodic := reconcile.NewPeriodic(w.listFunc(), reconcile.PeriodicOptions{Interval: b.o.Resync, Clock: b.o.Clock, Logger: log})
+	periodic := reconcile.NewPeriodic(w.listFunc(), reconcile.PeriodicOptions{Interval: cmp.Or(w.resync, b.o.Resync), Clock: b.o.Clock, Logger: log})
 	opts.Sources = []reconcile.Source{periodic}
 	if w.payloads != nil {
 		opts.Sources = append(opts.Sources, b.notifications.Source(store.ChannelJobs, w.payloads, periodic.Trigger))
@@ -152,14 +155,20 @@ func (b *builder) add(name string, r reconcile.Reconciler, w watch, opts reconci
 	}
 }
 
-// listFunc lists the keys of one resync. The most urgent Jobs fill one page,
-// which is all of a resync; those behind them come with a later one.
+// listFunc lists the keys of a resync.
 func (w watch) listFunc() reconcile.ListFunc {
 	if w.list == nil {
 		return reconcile.Keys(w.keys...)
 	}
-	return func(ctx context.Context, _ string, limit int) ([]string, error) {
-		ids, err := w.list(ctx, limit-1)
+	return func(ctx context.Context, after string, limit int) ([]string, error) {
+		last := uuid.Nil
+		if after != "" {
+			var err error
+			if last, err = uuid.Parse(after); err != nil {
+				return nil, err
+			}
+		}
+		ids, err := w.list(ctx, last, limit)
 		keys := make([]string, len(ids))
 		for i, id := range ids {
 			keys[i] = id.String()

@@ -11,7 +11,7 @@ CREATE TABLE workers (
     memory_mb            bigint NOT NULL CHECK (memory_mb > 0),
     status               text NOT NULL DEFAULT 'online' CHECK (status IN ('online', 'busy', 'offline')),
     last_heartbeat_at    timestamptz NOT NULL DEFAULT now(),
-    consecutive_failures integer NOT NULL DEFAULT 0 CHECK (consecutive_failures >= 0),
+    failure_streak       uuid[] NOT NULL DEFAULT '{}',
     quarantines          integer NOT NULL DEFAULT 0 CHECK (quarantines >= 0),
     quarantined_until    timestamptz,
     quarantine_reason    text NOT NULL DEFAULT '',
@@ -20,7 +20,7 @@ CREATE TABLE workers (
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.05);
 
 COMMENT ON COLUMN workers.engine IS 'what computes the fingerprints; a job never mixes engines';
-COMMENT ON COLUMN workers.consecutive_failures IS 'distinct tasks failed since the last success';
+COMMENT ON COLUMN workers.failure_streak IS 'distinct tasks failed since the last success or quarantine';
 COMMENT ON COLUMN workers.quarantines IS 'quarantines since the last success; each one is longer than the one before';
 
 CREATE INDEX workers_name_idx ON workers (name, id);
@@ -106,7 +106,13 @@ CREATE INDEX jobs_created_idx ON jobs (created_at, id);
 CREATE INDEX jobs_labels_idx ON jobs USING gin (labels jsonb_path_ops);
 CREATE INDEX jobs_ended_idx ON jobs (completed_at) WHERE completed_at IS NOT NULL AND ttl_seconds_after_finished > 0;
 CREATE INDEX jobs_deleting_idx ON jobs (deletion_requested_at) WHERE deletion_requested_at IS NOT NULL;
+-- Ended jobs whose open tasks are still to be cancelled.
+CREATE INDEX jobs_unsettled_idx ON jobs (id)
+    WHERE status IN ('failed', 'cancelled') AND completed_tasks + failed_tasks + cancelled_tasks < total_tasks;
+-- For the foreign keys: removing an artifact looks for jobs that name it.
 CREATE INDEX jobs_input_idx ON jobs (input_artifact_id) WHERE input_artifact_id IS NOT NULL;
+CREATE INDEX jobs_result_idx ON jobs (result_artifact_id) WHERE result_artifact_id IS NOT NULL;
+CREATE INDEX jobs_rejects_idx ON jobs (rejects_artifact_id) WHERE rejects_artifact_id IS NOT NULL;
 
 ALTER TABLE artifacts ADD FOREIGN KEY (job_id) REFERENCES jobs (id) DEFERRABLE INITIALLY DEFERRED;
 
@@ -142,6 +148,7 @@ CREATE TABLE tasks (
     version            bigint NOT NULL DEFAULT 1,
     CONSTRAINT tasks_job_chunk_key UNIQUE (job_id, chunk_index),
     CHECK ((input_artifact_id IS NULL) <> (input_uri IS NULL)),
+    CHECK (last_failed_by IS NULL OR not_before IS NOT NULL),
     CONSTRAINT tasks_lease_check CHECK (
         (status IN ('leased', 'running')) = (lease_owner IS NOT NULL AND lease_expires_at IS NOT NULL)),
     CONSTRAINT tasks_result_check CHECK (status <> 'completed' OR result_artifact_id IS NOT NULL),
@@ -153,15 +160,23 @@ COMMENT ON COLUMN tasks.attempt IS 'fencing token: grows by one with each claim;
 COMMENT ON COLUMN tasks.failures IS 'attempts that ended in a failure; the task fails at max_attempts';
 COMMENT ON COLUMN tasks.lost_leases IS 'attempts whose lease expired; the task fails at max_attempts of them';
 COMMENT ON COLUMN tasks.last_failed_by IS 'worker of the last failed attempt; others are preferred for the next one';
+COMMENT ON COLUMN tasks.not_before IS 'earliest time of the next attempt; set whenever last_failed_by is';
 COMMENT ON COLUMN tasks.notes IS 'the planner''s notes for the reducer; workers never see them';
 COMMENT ON COLUMN tasks.lease_expires_at IS 'renewed by heartbeats, so no index holds it: else no renewal could be a heap-only update';
 
 -- Serves the claim, which works within one job, in its order alone: ended tasks
 -- are not in it, so a claim costs the same with none or with ten million of them.
-CREATE INDEX tasks_claim_idx ON tasks (job_id, chunk_index) WHERE status = 'pending';
+CREATE INDEX tasks_claim_idx ON tasks (job_id, chunk_index) WHERE status = 'pending' AND last_failed_by IS NULL;
+-- Tasks that have failed and wait for another attempt.
+CREATE INDEX tasks_retry_idx ON tasks (job_id, not_before) WHERE status = 'pending' AND last_failed_by IS NOT NULL;
 -- Leased tasks alone: the reaper's scan, the count against parallelism, a worker's tasks.
 CREATE INDEX tasks_lease_idx ON tasks (job_id, lease_owner) WHERE status IN ('leased', 'running');
+-- The age of the queue. Pending tasks alone: lease_expires_at is NULL in all of
+-- them, so that no heartbeat ever touches this index.
+CREATE INDEX tasks_queue_idx ON tasks (status, lease_expires_at, created_at) WHERE status = 'pending';
+-- For the foreign keys: removing an artifact looks for tasks that name it.
 CREATE INDEX tasks_input_idx ON tasks (input_artifact_id) WHERE input_artifact_id IS NOT NULL;
+CREATE INDEX tasks_result_idx ON tasks (result_artifact_id) WHERE result_artifact_id IS NOT NULL;
 
 ALTER TABLE artifacts ADD FOREIGN KEY (task_id) REFERENCES tasks (id) DEFERRABLE INITIALLY DEFERRED;
 

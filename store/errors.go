@@ -51,3 +51,14 @@ func (e *PhaseError) Error() string { return "not possible in phase " + e.Phase 
 
 // Is makes a PhaseError an ErrConflict.
 func (e *PhaseError) Is(target error) bool { return target == ErrConflict }
+
+// FieldError is an ErrInvalid that one field of a resource is to blame for.
+type FieldError struct {
+	Field   string
+	Message string
+}
+
+func (e *FieldError) Error() string { return e.Field + ": " + e.Message }
+
+// Is makes a FieldError an ErrInvalid.
+func (e *FieldError) Is(target error) bool { return target == ErrInvalid }

@@ -3,11 +3,15 @@ package store
 import (
 	"context"
 	"fmt"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"go.uber.org/zap"
+
+	"scimesh.dev/scimesh/store/batch"
 )
 
 // ChannelJobs is the notification channel; payloads are job ids.
@@ -54,6 +58,19 @@ type Store struct {
 	cfg  Config
 	pool *pgxpool.Pool
 	log  *zap.Logger
+
+	dispatch *dispatcher
+	workers  workerCache
+	claims   *batch.Queue[claim, *LeasedTask]
+	renewals *batch.Queue[RenewLeaseParams, Renewal]
+	records  *batch.Queue[RecordTaskArtifactParams, Artifact]
+	results  *batch.Queue[CompleteTaskParams, Completion]
+
+	touchMu sync.Mutex
+	touched map[uuid.UUID]struct{}
+
+	beatMu sync.Mutex
+	beaten atomic.Int64 // when this process last beat, in Unix nanoseconds
 }
 
 // Open connects to a database that holds the schema of this program. It
@@ -69,12 +86,24 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", translate(err))
 	}
-	s := &Store{cfg: cfg, pool: pool, log: cfg.Logger}
+	s := &Store{
+		cfg: cfg, pool: pool, log: cfg.Logger, dispatch: newDispatcher(),
+		workers: workerCache{byID: map[uuid.UUID]*workerInfo{}}, touched: map[uuid.UUID]struct{}{},
+	}
+	s.claims = s.newClaims()
+	s.renewals = newQueue(s, s.renewBatch)
+	s.records = newQueue(s, s.recordBatch)
+	s.results = newQueue(s, s.completeBatch)
 	if err := s.checkSchema(ctx); err != nil {
 		pool.Close()
 		return nil, err
 	}
 	return s, nil
+}
+
+// newQueue returns a group-commit queue over run.
+func newQueue[Req, Res any](s *Store, run func(context.Context, []Req) ([]batch.Result[Res], error)) *batch.Queue[Req, Res] {
+	return batch.New(run, batch.Options[Req, Res]{Timeout: s.cfg.QueryTimeout, Isolate: isolate})
 }
 
 // Close ends all connections. Operations in flight fail.

@@ -39,7 +39,7 @@ const batch = 500
 
 // Store is what the janitor needs of the database.
 type Store interface {
-	JobsToDelete(ctx context.Context, limit int) ([]uuid.UUID, error)
+	JobsToDelete(ctx context.Context, after uuid.UUID, limit int) ([]uuid.UUID, error)
 	DeleteJob(ctx context.Context, job uuid.UUID, limit int) (gone bool, err error)
 	DeleteUnusedInputs(ctx context.Context, age time.Duration, limit int) (int, error)
 	DeleteEvents(ctx context.Context, age time.Duration, limit int) (int, error)
@@ -98,17 +98,22 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 
 // jobs deletes every Job that is due. One that cannot be deleted now does not hold up the others.
 func (r *Reconciler) jobs(ctx context.Context) error {
-	ids, err := r.Store.JobsToDelete(ctx, batch)
-	if err != nil {
-		return err
-	}
 	var faults []error
-	for _, id := range ids {
-		if err := r.job(ctx, id); err != nil {
-			faults = append(faults, fmt.Errorf("delete job %s: %w", id, err))
+	for after := uuid.Nil; ; {
+		ids, err := r.Store.JobsToDelete(ctx, after, batch)
+		if err != nil {
+			return errors.Join(append(faults, err)...)
+		}
+		for _, id := range ids {
+			if err := r.job(ctx, id); err != nil {
+				faults = append(faults, fmt.Errorf("delete job %s: %w", id, err))
+			}
+			after = id
+		}
+		if len(ids) < batch {
+			return errors.Join(faults...)
 		}
 	}
-	return errors.Join(faults...)
 }
 
 func (r *Reconciler) job(ctx context.Context, id uuid.UUID) error {
