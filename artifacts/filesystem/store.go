@@ -20,7 +20,7 @@ const (
 
 	// DefaultSyncConcurrency is enough for a disk to merge many flushes, and
 	// few enough threads.
-	DefaultSyncConcurrency = 32
+	DefaultSyncConcurrency = 16
 )
 
 // Options tunes a Store. The zero value works.

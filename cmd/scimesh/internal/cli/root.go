@@ -106,6 +106,9 @@ have written, whatever died on the way.`,
 		&cobra.Group{ID: groupServe, Title: "Running SciMesh:"},
 	)
 	root.AddCommand(
+		newMigrate(streams),
+		newWorker(streams),
+		newUp(streams),
 		newVersion(streams),
 	)
 	return root

@@ -1,0 +1,94 @@
+package cli
+
+import (
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"go.uber.org/zap"
+
+	"scimesh.dev/scimesh/chem"
+	"scimesh.dev/scimesh/cmd/scimesh/internal/settings"
+	"scimesh.dev/scimesh/worker"
+)
+
+// workerOptions are what `worker` is told.
+type workerOptions struct {
+	worker.Config
+	configFile string
+	logLevel   string
+}
+
+func newWorker(streams Streams) *cobra.Command {
+	o := &workerOptions{}
+	cmd := &cobra.Command{
+		Use:     "worker",
+		Short:   "Claim tasks from a coordinator and compute them",
+		GroupID: groupServe,
+		Args:    exactArgs(0),
+		Long: `Claim tasks from a coordinator over outbound HTTP, compute them and deliver the
+results. Every setting may be given as a flag, in the environment, or in a YAML
+file; the token in SCIMESH_TOKEN, or in a file that SCIMESH_TOKEN_FILE names.
+
+On SIGTERM or Ctrl-C the worker claims no more, finishes what it can within
+--drain-timeout, hands the rest back at no cost, and exits.`,
+		Example: `  SCIMESH_COORDINATOR_URL=https://scimesh.example SCIMESH_TOKEN_FILE=token \
+    scimesh worker --work-dir /var/lib/scimesh --concurrency 4`,
+	}
+	set := o.bind(cmd.Flags())
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := set.Load(o.configFile, os.LookupEnv); err != nil {
+			return usageErrorf("%w", err)
+		}
+		o.Engine, o.Workloads = chem.EngineName, builtin()
+		if err := o.Validate(); err != nil {
+			return usageErrorf("%w", err)
+		}
+		log, err := newLogger(streams.Err, o.logLevel)
+		if err != nil {
+			return usageErrorf("%w", err)
+		}
+		log.Info("worker starts", append(set.Fields(), zap.String("version", buildVersion()), zap.String("engine", o.Engine))...)
+		o.Logger = log
+		w, err := worker.New(o.Config)
+		if err != nil {
+			return err
+		}
+		return w.Run(cmd.Context())
+	}
+	return cmd
+}
+
+// bind declares the settings of the worker on its flags.
+func (o *workerOptions) bind(flags *pflag.FlagSet) *settings.Set {
+	flags.StringVar(&o.configFile, "config", "", "YAML file of settings")
+	flags.StringVar(&o.CoordinatorURL, "coordinator-url", "", "URL of the coordinator (required)")
+	flags.StringVar(&o.Name, "name", "", "name for people (default: the host's)")
+	flags.StringVar(&o.WorkDir, "work-dir", "", "folder of the identity and of running tasks, for one worker at a time (required)")
+	flags.IntVar(&o.Concurrency, "concurrency", 1, "tasks at once")
+	flags.IntVar(&o.Threads, "threads", 1, "threads of one task")
+	flags.Int64Var(&o.MemoryMB, "memory-mb", 0, "memory to announce (default: the machine's)")
+	flags.DurationVar(&o.ClaimWait, "claim-wait", 20*time.Second, "how long a claim waits at the coordinator for a task; 0 to 30s")
+	flags.DurationVar(&o.PollInterval, "poll-interval", 2*time.Second, "pause after a claim that did not wait")
+	flags.BoolVar(&o.Once, "once", false, "exit after one claim and its task, if there was one")
+	flags.IntVar(&o.MaxTasks, "max-tasks", 0, "exit after so many tasks; 0 is no limit")
+	flags.Int64Var(&o.DiskLimit, "disk-limit-bytes", 0, "most bytes under the work dir; 0 is no limit")
+	flags.IntVar(&o.KeepFailed, "keep-failed", 0, "folders of failed tasks to keep")
+	flags.DurationVar(&o.DrainTimeout, "drain-timeout", 30*time.Second, "time for running tasks at shutdown")
+	flags.DurationVar(&o.OutageGrace, "outage-grace", 10*time.Minute, "how long to compute on while the coordinator is away")
+	flags.StringVar(&o.logLevel, "log-level", "info", "debug, info, warn or error")
+
+	set := settings.New(flags)
+	set.Secret(&o.Token, "token-file", "SCIMESH_TOKEN")
+	for name, env := range map[string]string{
+		"coordinator-url": "SCIMESH_COORDINATOR_URL", "name": "SCIMESH_WORKER_NAME", "work-dir": "SCIMESH_WORK_DIR",
+		"concurrency": "SCIMESH_CONCURRENCY", "threads": "SCIMESH_THREADS", "memory-mb": "SCIMESH_MEMORY_MB",
+		"claim-wait": "SCIMESH_CLAIM_WAIT", "poll-interval": "SCIMESH_POLL_INTERVAL", "once": "SCIMESH_ONCE",
+		"max-tasks": "SCIMESH_MAX_TASKS", "disk-limit-bytes": "SCIMESH_DISK_LIMIT_BYTES", "keep-failed": "SCIMESH_KEEP_FAILED",
+		"drain-timeout": "SCIMESH_DRAIN_TIMEOUT", "outage-grace": "SCIMESH_OUTAGE_GRACE", "log-level": "SCIMESH_LOG_LEVEL",
+	} {
+		set.Flag(name, env)
+	}
+	return set
+}
