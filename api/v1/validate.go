@@ -3,6 +3,7 @@ package v1
 import (
 	"bytes"
 	"encoding/hex"
+	"strings"
 
 	"github.com/google/uuid"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -90,6 +91,9 @@ func validateAnnotations(annotations map[string]string, path *field.Path) field.
 		for _, msg := range validation.IsQualifiedName(key) {
 			errs = append(errs, field.Invalid(path.Key(Quote(key)), Quote(key), msg))
 		}
+		if strings.ContainsRune(annotations[key], 0) {
+			errs = append(errs, field.Invalid(path.Key(Quote(key)), field.OmitValueType{}, "must not hold the character U+0000"))
+		}
 	}
 	if size > MaxAnnotations {
 		errs = append(errs, field.TooLong(path, "", MaxAnnotations))
@@ -118,8 +122,26 @@ func validateParameters(raw []byte, path *field.Path) field.ErrorList {
 		return field.ErrorList{field.TooLong(path, "", MaxParameters)}
 	case len(trimmed) > 0 && trimmed[0] != '{':
 		return field.ErrorList{field.TypeInvalid(path, field.OmitValueType{}, "must be an object")}
+	case HoldsNUL(raw):
+		return field.ErrorList{field.Invalid(path, field.OmitValueType{}, "must not hold the character U+0000")}
 	}
 	return nil
+}
+
+// HoldsNUL reports whether a JSON document holds the character U+0000 in a
+// string. PostgreSQL cannot store it.
+func HoldsNUL(raw []byte) bool {
+	for rest := raw; ; {
+		i := bytes.Index(rest, []byte(`u0000`))
+		if i < 0 {
+			return false
+		}
+		before := rest[:i]
+		if n := len(before) - len(bytes.TrimRight(before, `\`)); n%2 == 1 {
+			return true
+		}
+		rest = rest[i+len(`u0000`):]
+	}
 }
 
 // ValidateSHA256 checks a digest in its one form: 64 lowercase hexadecimal digits.

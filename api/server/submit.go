@@ -1,0 +1,169 @@
+package server
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"io"
+	"strings"
+
+	"go.uber.org/zap"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	v1 "scimesh.dev/scimesh/api/v1"
+	"scimesh.dev/scimesh/api/wire"
+	"scimesh.dev/scimesh/store"
+)
+
+// CreateJob creates a Job.
+func (s handlers) CreateJob(ctx context.Context, req CreateJobRequestObject) (CreateJobResponseObject, error) {
+	job, err := manifest(req.JSONBody, req.Body)
+	if err != nil {
+		return nil, err
+	}
+	dryRun, err := isDryRun(req.Params.DryRun)
+	if err != nil {
+		return nil, err
+	}
+	p, err := s.prepare(ctx, job, v1.ValidateOptions{NameOptional: true})
+	if err != nil {
+		return nil, err
+	}
+	if p.Name == "" {
+		p.Name = generateName(p.Spec.Workload)
+	}
+	create := s.store.CreateJob
+	if dryRun {
+		create = s.wouldCreate
+	}
+	j, err := create(ctx, p)
+	if err != nil {
+		return nil, createError(err, p.Name)
+	}
+	note(ctx, zap.Stringer("job_id", j.ID))
+	return CreateJob201JSONResponse(j.Resource()), nil
+}
+
+// ApplyJob creates or changes a Job.
+func (s handlers) ApplyJob(ctx context.Context, req ApplyJobRequestObject) (ApplyJobResponseObject, error) {
+	job, err := manifest(req.JSONBody, req.Body)
+	if err != nil {
+		return nil, err
+	}
+	dryRun, err := isDryRun(req.Params.DryRun)
+	if err != nil {
+		return nil, err
+	}
+	if job.Metadata.Name == "" {
+		job.Metadata.Name = req.Name
+	} else if job.Metadata.Name != req.Name {
+		path := field.NewPath("metadata", "name")
+		return nil, v1.AsError(field.ErrorList{field.Invalid(path, v1.Quote(job.Metadata.Name), "must be the name in the path of the request")})
+	}
+	p, err := s.prepare(ctx, job, v1.ValidateOptions{})
+	if err != nil {
+		return nil, err
+	}
+	j, op, err := s.store.ApplyJob(ctx, p, dryRun)
+	if err != nil {
+		return nil, describe(err, "job", req.Name)
+	}
+	note(ctx, zap.Stringer("job_id", j.ID), zap.String("applied", string(op)))
+	if op == store.ApplyCreated {
+		return ApplyJob201JSONResponse{Body: j.Resource(), Headers: ApplyJob201ResponseHeaders{XOperation: v1.OperationCreated}}, nil
+	}
+	return ApplyJob200JSONResponse{Body: j.Resource(), Headers: ApplyJob200ResponseHeaders{XOperation: v1.Operation(op)}}, nil
+}
+
+// manifest is the Job of a request, which came as JSON or as YAML.
+func manifest(asJSON *v1.JobManifest, asYAML io.Reader) (v1.Job, error) {
+	if asJSON != nil {
+		return v1.Job(*asJSON), nil
+	}
+	data, err := io.ReadAll(asYAML)
+	if err != nil {
+		return v1.Job{}, err
+	}
+	return v1.DecodeJob(data)
+}
+
+// prepare checks a Job in full, as far as it can be told without reading its
+// input, and returns what the store keeps.
+func (s *Server) prepare(ctx context.Context, job v1.Job, opts v1.ValidateOptions) (store.CreateJobParams, error) {
+	p, errs := s.check(job, opts)
+	if len(errs) > 0 {
+		return p, v1.AsError(errs)
+	}
+	return p, s.resolveInput(ctx, &p.Spec.Input)
+}
+
+// check applies defaults and validates, with the workload.
+func (s *Server) check(job v1.Job, opts v1.ValidateOptions) (store.CreateJobParams, field.ErrorList) {
+	opts.URIs = v1.URIPolicy{AllowedHosts: s.cfg.AllowedHosts}
+	v1.Default(&job)
+	errs := v1.Validate(&job, opts)
+	version := ""
+	spec := field.NewPath("spec")
+	if w, ok := s.workloads.Get(job.Spec.Workload); ok {
+		parameters, faults := w.Validate(spec.Child("parameters"), job.Spec.Parameters)
+		errs = append(errs, faults...)
+		job.Spec.Parameters = parameters
+		version = w.Describe().Version
+	} else if job.Spec.Workload != "" {
+		errs = append(errs, field.NotSupported(spec.Child("workload"), v1.Quote(job.Spec.Workload), s.workloads.Names()))
+	}
+	return store.CreateJobParams{
+		Name: job.Metadata.Name, Labels: job.Metadata.Labels, Annotations: job.Metadata.Annotations,
+		Spec: job.Spec, WorkloadVersion: version,
+	}, errs
+}
+
+// resolveInput checks that the input exists. An uploaded input is kept by its
+// SHA-256: the same bytes are the same input, whichever upload brought them.
+func (s *Server) resolveInput(ctx context.Context, in *v1.JobInput) error {
+	path := field.NewPath("spec", "input")
+	switch {
+	case in.SHA256 != "":
+		_, err := s.store.FindArtifact(ctx, in.SHA256)
+		if errors.Is(err, store.ErrNotFound) {
+			return v1.AsError(field.ErrorList{field.NotFound(path.Child("sha256"), in.SHA256)})
+		}
+		return err
+	case in.Artifact != nil:
+		a, err := s.store.GetArtifact(ctx, *in.Artifact)
+		if errors.Is(err, store.ErrNotFound) {
+			return v1.AsError(field.ErrorList{field.NotFound(path.Child("artifact"), in.Artifact.String())})
+		}
+		if err == nil && a.Kind == v1.ArtifactInput {
+			*in = v1.JobInput{SHA256: a.SHA256}
+		}
+		return err
+	}
+	return nil
+}
+
+// wouldCreate is CreateJob without the creation.
+func (s *Server) wouldCreate(ctx context.Context, p store.CreateJobParams) (store.Job, error) {
+	switch _, err := s.store.GetJob(ctx, p.Name); {
+	case err == nil, errors.Is(err, store.ErrDamaged):
+		return store.Job{}, store.ErrConflict
+	case !errors.Is(err, store.ErrNotFound):
+		return store.Job{}, err
+	}
+	return store.Job{
+		Name: p.Name, Labels: p.Labels, Annotations: p.Annotations, Spec: p.Spec, WorkloadVersion: p.WorkloadVersion, Phase: v1.JobCreated,
+	}, nil
+}
+
+func createError(err error, name string) error {
+	if errors.Is(err, store.ErrConflict) {
+		return apiErrorf(wire.CodeConflict, "job %s exists already", name)
+	}
+	return err
+}
+
+// generateName is the workload's name and ten random characters.
+func generateName(workload string) string {
+	suffix := strings.ToLower(rand.Text())[:10]
+	return strings.TrimSuffix(workload[:min(len(workload), 52)], "-") + "-" + suffix
+}
