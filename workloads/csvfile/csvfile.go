@@ -83,7 +83,7 @@ func (r *Reader) Read() ([][]byte, error) {
 	r.text, r.ends = r.text[:0], r.ends[:0]
 	for {
 		more, err := r.field()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			err = io.ErrUnexpectedEOF
 		}
 		if err != nil {

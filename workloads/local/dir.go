@@ -52,9 +52,6 @@ func (d *Dir) Open(sha256 string) (*os.File, error) {
 	return f, withoutPath(err)
 }
 
-// Remove deletes a committed file.
-func (d *Dir) Remove(sha256 string) error { return withoutPath(os.Remove(d.name(sha256))) }
-
 func (d *Dir) name(sha256 string) string { return filepath.Join(d.path, "blob-"+sha256) }
 
 // withoutPath drops the path of a file error: it means nothing to a user.

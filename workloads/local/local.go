@@ -109,7 +109,7 @@ func (r *runner) executeTask(ctx context.Context, i int) error {
 	if err != nil {
 		return err
 	}
-	defer in.Close() //nolint:errcheck // only read from
+	defer in.Close()
 	out, err := r.dir.Create(ctx, fmt.Sprintf("partial-%05d", i), "")
 	if err != nil {
 		return err
@@ -179,7 +179,7 @@ func (r *runner) copyTo(w io.Writer, file *workloads.File) error {
 	if err != nil {
 		return err
 	}
-	defer f.Close() //nolint:errcheck // only read from
+	defer f.Close()
 	_, err = io.Copy(w, f)
 	return err
 }

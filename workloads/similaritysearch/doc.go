@@ -48,7 +48,7 @@
 //
 // # Memory
 //
-// Execute and Reduce hold top_k hits; Execute also holds a few batches of rows
+// Execute and Reduce hold top_k hits, some 150 bytes each; Execute also holds a few batches of rows
 // for each thread and the rejects of its shard. Reduce has one partial result
 // open at a time.
 package similaritysearch

@@ -43,7 +43,7 @@ func (w *Workload) Plan(ctx context.Context, req workloads.PlanRequest) (workloa
 	if err != nil {
 		return workloads.Plan{}, err
 	}
-	defer in.Close() //nolint:errcheck // only read from
+	defer in.Close()
 	r, err := table.NewReader(contextReader{ctx, in}, table.Options{})
 	if err != nil {
 		return workloads.Plan{}, err
@@ -125,7 +125,7 @@ func (w *Workload) planChunks(req workloads.PlanRequest, p parameters) (workload
 
 // contextReader stops reading when its context ends.
 type contextReader struct {
-	ctx context.Context //nolint:containedctx // lives as long as the call that got it
+	ctx context.Context // lives as long as the call that got it
 	r   io.Reader
 }
 

@@ -35,7 +35,7 @@ func (w *Workload) Reduce(ctx context.Context, req workloads.ReduceRequest) (_ w
 
 // reducer is the state of one reduction.
 type reducer struct {
-	ctx     context.Context //nolint:containedctx // lives as long as Reduce
+	ctx     context.Context // lives as long as Reduce
 	req     workloads.ReduceRequest
 	search  search
 	hits    *topK
@@ -54,10 +54,10 @@ func (r *reducer) openPlanRejects() (_ *planRejects, closeFile func(), err error
 	}
 	planned, err := newPlanRejects(contextReader{r.ctx, file})
 	if err != nil {
-		file.Close() //nolint:errcheck,gosec // only read from
+		file.Close()
 		return nil, nil, err
 	}
-	return planned, func() { file.Close() }, nil //nolint:errcheck,gosec // only read from
+	return planned, func() { file.Close() }, nil
 }
 
 func (r *reducer) mergeAll() error {
@@ -99,7 +99,7 @@ func (r *reducer) merge(partial workloads.Partial) error {
 	if err != nil {
 		return broken(err)
 	}
-	defer file.Close() //nolint:errcheck // only read from
+	defer file.Close()
 	p, err := newPartialReader(contextReader{r.ctx, file}, &r.search)
 	if err != nil {
 		return broken(err)
@@ -134,12 +134,12 @@ func (r *reducer) finish() (workloads.ReduceResult, error) {
 	line := csvfile.AppendRecord(nil, "rank", "chembl_id", "canonical_smiles", "similarity")
 	for i, h := range hits {
 		line = csvfile.AppendRecord(line, strconv.Itoa(i+1), h.id, h.smiles, h.similarity())
-		if err := out.print(line, "", nil, ""); err != nil {
+		if err := out.add(line, "", nil, ""); err != nil {
 			return workloads.ReduceResult{}, err
 		}
 		line = line[:0]
 	}
-	if err := out.print(line, "", nil, ""); err != nil { // the header, if there was no hit
+	if err := out.add(line, "", nil, ""); err != nil { // the header, if there was no hit
 		return workloads.ReduceResult{}, err
 	}
 	rejects, err := r.rejects.commit()

@@ -1,7 +1,6 @@
 package similaritysearch
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -77,23 +76,23 @@ func TestPartialReader(t *testing.T) {
 		"line feeds alone":                {strings.ReplaceAll(ok, "\r", ""), `record 2: unexpected '\n' in an unquoted field`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := readPartial(t, partialTop+tc.body, strictSearch)
+			err := readPartial(t, partialTop+tc.body, strictSearch)
 			if tc.want == "" && err != nil || tc.want != "" && (err == nil || err.Error() != tc.want) {
 				t.Errorf("got %v, want %q", err, tc.want)
 			}
 		})
 	}
-	if _, err := readPartial(t, "hit,row,chembl_id,canonical_smiles,common,union,detail\r\n"+ok, strictSearch); err == nil {
+	if err := readPartial(t, "hit,row,chembl_id,canonical_smiles,common,union,detail\r\n"+ok, strictSearch); err == nil {
 		t.Error("accepted another header")
 	}
 	all := `{"query_smiles":"C","top_k":2,"threshold_direction":"less"}`
-	if _, err := readPartial(t, partialTop+"hit,,A,C,0,2,\r\n"+ok, all); err == nil || err.Error() != "the counts do not agree with the hits" {
+	if err := readPartial(t, partialTop+"hit,,A,C,0,2,\r\n"+ok, all); err == nil || err.Error() != "the counts do not agree with the hits" {
 		t.Errorf("a hit is missing: got %v", err)
 	}
 }
 
-// readPartial returns how many records a partial result has.
-func readPartial(t testing.TB, text, shared string) (n int, err error) {
+// readPartial reads a whole partial result.
+func readPartial(t testing.TB, text, shared string) error {
 	t.Helper()
 	s, err := decodeSearch([]byte(shared))
 	if err != nil {
@@ -101,21 +100,19 @@ func readPartial(t testing.TB, text, shared string) (n int, err error) {
 	}
 	p, err := newPartialReader(strings.NewReader(text), &s)
 	for err == nil {
-		if _, err = p.next(); err == nil {
-			n++
-		}
+		_, err = p.next()
 	}
 	if errors.Is(err, io.EOF) {
-		return n, nil
+		return nil
 	}
-	return n, err
+	return err
 }
 
 func FuzzPartialReader(f *testing.F) {
 	f.Add(partialTop + "hit,,A,C,2,2,\r\nreject,3,\"X,\",,,,InvalidSMILES\r\n" + counts("read", 2, "scored", 1, "rejected:InvalidSMILES", 1))
 	f.Add(partialTop + counts("read", 0, "scored", 0))
 	f.Fuzz(func(t *testing.T, text string) {
-		if _, err := readPartial(t, text, strictSearch); err == nil && !strings.HasSuffix(text, "end,,,,,,\r\n") && !strings.Contains(text, `"end"`) {
+		if err := readPartial(t, text, strictSearch); err == nil && !strings.HasSuffix(text, "end,,,,,,\r\n") && !strings.Contains(text, `"end"`) {
 			t.Errorf("accepted a partial result without an end: %q", text)
 		}
 	})
@@ -125,31 +122,15 @@ func TestLedgerMismatch(t *testing.T) {
 	j := workloadtest.Start(t, New(), []byte(header+"A\tC\nx\nB\tCC\nC\tCCC\n"), `{"query_smiles":"CO"}`, 2)
 	good := j.ExecuteAll(nil, 1)
 	shorter := []byte(partialTop + counts("read", 0, "scored", 0))
+	short := j.Partials(good)
+	short[1].Open = j.Partials([][]byte{shorter})[0].Open
+	noted := j.Partials(good)
+	noted[1].Notes = emptyObject
 	for name, change := range map[string]func(*workloads.ReduceRequest){
-		"a task read too little": func(r *workloads.ReduceRequest) {
-			r.Partials = func(yield func(workloads.Partial, error) bool) {
-				for p := range j.ReduceRequest(good).Partials {
-					if p.ChunkIndex == 1 {
-						p.Open = func(context.Context) (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(shorter)), nil }
-					}
-					if !yield(p, nil) {
-						return
-					}
-				}
-			}
-		},
+		"a task read too little":         func(r *workloads.ReduceRequest) { r.Partials = workloadtest.Sequence(short) },
+		"the notes are gone":             func(r *workloads.ReduceRequest) { r.Partials = workloadtest.Sequence(noted) },
 		"the planner read more":          func(r *workloads.ReduceRequest) { r.RowsRead++ },
 		"the planner's rejects are gone": func(r *workloads.ReduceRequest) { r.PlanRejects = nil },
-		"the notes are gone": func(r *workloads.ReduceRequest) {
-			r.Partials = func(yield func(workloads.Partial, error) bool) {
-				for p := range j.ReduceRequest(good).Partials {
-					p.Notes = emptyObject
-					if !yield(p, nil) {
-						return
-					}
-				}
-			}
-		},
 	} {
 		req := j.ReduceRequest(good)
 		change(&req)

@@ -15,7 +15,7 @@ import (
 // the shards, so a row of a shard stands in the input after all of them that
 // come before it.
 type rejectsMerger struct {
-	ctx     context.Context //nolint:containedctx // lives as long as Reduce
+	ctx     context.Context // lives as long as Reduce
 	files   workloads.Files
 	out     output
 	line    []byte
@@ -98,7 +98,7 @@ func (m *rejectsMerger) write(row int64, id []byte, reason string) error {
 	}
 	m.line = csvfile.AppendRecord(m.line, strconv.FormatInt(row, 10), string(id), reason)
 	m.rows++
-	return m.out.print(m.line, "", nil, "")
+	return m.out.add(m.line, "", nil, "")
 }
 
 // commit returns the file, nil if there were no rejects.

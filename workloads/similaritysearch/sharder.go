@@ -16,7 +16,7 @@ const tsvType = "text/tab-separated-values; charset=utf-8"
 // sharder writes the rows of the input into shards, and those that cannot be
 // used into a list of rejects.
 type sharder struct {
-	ctx     context.Context //nolint:containedctx // lives as long as Plan
+	ctx     context.Context // lives as long as Plan
 	files   workloads.Files
 	rows    int64 // input rows of a shard's span
 	shard   output
@@ -47,7 +47,7 @@ func (s *sharder) add(row table.Row) error {
 		err = s.reject(row)
 	} else {
 		s.notes.Rows++
-		err = s.shard.print(row.ID, "\t", row.SMILES, "\n")
+		err = s.shard.add(row.ID, "\t", row.SMILES, "\n")
 	}
 	if err == nil && s.notes.Span == s.rows {
 		err = s.close()
@@ -65,7 +65,7 @@ func (s *sharder) open(firstRow int64) error {
 	if err := s.shard.create(s.ctx, s.files, name, tsvType); err != nil {
 		return err
 	}
-	return s.shard.print(nil, table.IDColumn+"\t"+table.SMILESColumn+"\n", nil, "")
+	return s.shard.add(nil, table.IDColumn+"\t"+table.SMILESColumn+"\n", nil, "")
 }
 
 func (s *sharder) close() error {
@@ -89,7 +89,7 @@ func (s *sharder) reject(row table.Row) error {
 			return err
 		}
 	}
-	return s.rejects.print(fmt.Append(nil, row.Number), "\t", validText(row.ID), "\t"+row.Reject+"\n")
+	return s.rejects.add(fmt.Append(nil, row.Number), "\t", validText(row.ID), "\t"+row.Reject+"\n")
 }
 
 // plan closes the last shard and returns the whole plan.
@@ -141,8 +141,8 @@ func (o *output) create(ctx context.Context, files workloads.Files, name, conten
 	return nil
 }
 
-// print writes its arguments in turn; bufio keeps the first error for later.
-func (o *output) print(a []byte, b string, c []byte, d string) error {
+// add writes its arguments in turn; bufio keeps the first error for later.
+func (o *output) add(a []byte, b string, c []byte, d string) error {
 	_, _ = o.buf.Write(a)
 	_, _ = o.buf.WriteString(b)
 	_, _ = o.buf.Write(c)

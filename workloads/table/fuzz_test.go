@@ -2,6 +2,7 @@ package table
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -13,8 +14,7 @@ import (
 func naive(in string, limit int) ([]string, bool) {
 	var rows []string
 	id, smiles := -1, -1
-	lines := strings.Split(strings.TrimPrefix(in, "\ufeff"), "\n")
-	for _, line := range lines {
+	for line := range strings.SplitSeq(strings.TrimPrefix(in, "\ufeff"), "\n") {
 		line = strings.TrimSuffix(line, "\r")
 		if line == "" {
 			continue
@@ -121,7 +121,7 @@ func BenchmarkReader(b *testing.B) {
 					b.Fatal(err)
 				}
 				for {
-					if _, err := r.Next(); err == io.EOF {
+					if _, err := r.Next(); errors.Is(err, io.EOF) {
 						break
 					} else if err != nil {
 						b.Fatal(err)

@@ -2,6 +2,7 @@ package table
 
 import (
 	"bytes"
+	"errors"
 	"io"
 )
 
@@ -64,7 +65,7 @@ func (l *lines) finish(line []byte) ([]byte, bool, error) {
 func (l *lines) last() ([]byte, bool, error) {
 	line := l.buf[l.start:l.end]
 	l.start = l.end
-	if len(line) == 0 || l.err != io.EOF {
+	if len(line) == 0 || !errors.Is(l.err, io.EOF) {
 		return nil, false, l.err
 	}
 	return l.finish(line)
@@ -103,7 +104,7 @@ func (l *lines) skip() ([]byte, bool, error) {
 	for {
 		l.start, l.end = 0, 0
 		if l.err != nil {
-			if l.err != io.EOF {
+			if !errors.Is(l.err, io.EOF) {
 				return nil, false, l.err
 			}
 			return prefix, true, nil

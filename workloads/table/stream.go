@@ -47,7 +47,7 @@ func openStream(r io.Reader) (*stream, error) {
 	src := &source{r: r}
 	s := &stream{src: src, buf: bufio.NewReaderSize(src, 64<<10), close: func() {}}
 	start, err := s.buf.Peek(6)
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
 	switch {
@@ -115,7 +115,7 @@ func (s *stream) offset() int64 { return s.src.n - int64(s.buf.Buffered()) }
 
 func (s *stream) Read(p []byte) (int, error) {
 	n, err := s.decoded.Read(p)
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		err = s.explain(err)
 	}
 	return n, err

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
+	"maps"
 	"os"
 	"regexp"
 	"slices"
@@ -50,17 +52,14 @@ func testIncomplete(t *testing.T, c Config) {
 	j := Start(t, c.Workload, c.Input, c.Parameters, c.Rows[len(c.Rows)-1])
 	good := j.ExecuteAll(nil, 1)
 	broken := errors.New("list of partial results broke off")
-	for name, partials := range map[string]func(yield func(workloads.Partial, error) bool){
-		"none":        func(func(workloads.Partial, error) bool) {},
-		"one too few": j.all(good[:len(good)-1]),
-		"one is skipped": func(yield func(workloads.Partial, error) bool) {
-			for p := range j.all(good) {
-				if p.ChunkIndex != 1 && !yield(p, nil) {
-					return
-				}
-			}
-		},
-		"an error": func(yield func(workloads.Partial, error) bool) { yield(workloads.Partial{}, broken) },
+	list := j.Partials(good)
+	for name, partials := range map[string]iter.Seq2[workloads.Partial, error]{
+		"none":           Sequence(nil),
+		"one too few":    Sequence(list[:len(list)-1]),
+		"one is skipped": Sequence(slices.Delete(slices.Clone(list), 1, 2)),
+		"two swapped":    Sequence(append([]workloads.Partial{list[1], list[0]}, list[2:]...)),
+		"one twice":      Sequence(append([]workloads.Partial{list[0]}, list...)),
+		"an error":       func(yield func(workloads.Partial, error) bool) { yield(workloads.Partial{}, broken) },
 	} {
 		req := j.ReduceRequest(good)
 		req.Partials = partials
@@ -95,9 +94,7 @@ func testErrors(t *testing.T, c Config) {
 		"a cut gzip": {0x1f, 0x8b, 8, 0}, "a cut zstd": {0x28, 0xb5, 0x2f, 0xfd, 4},
 		"only the first line": append(bytes.Clone(c.Input[:bytes.IndexByte(c.Input, '\n')]), '\n'),
 	}
-	for name, b := range c.BadInputs {
-		inputs[name] = b
-	}
+	maps.Copy(inputs, c.BadInputs)
 	for name, b := range inputs {
 		j := Prepare(t, c.Workload, b, c.Parameters, c.Rows[0])
 		_, err := c.Workload.Plan(t.Context(), j.Request)

@@ -68,7 +68,7 @@ func (j *Job) read(file *workloads.File) []byte {
 	if err != nil {
 		j.t.Fatal(err)
 	}
-	defer f.Close() //nolint:errcheck // only read from
+	defer f.Close()
 	b, err := io.ReadAll(f)
 	if err != nil {
 		j.t.Fatal(err)
@@ -130,7 +130,7 @@ func (j *Job) ReduceRequest(partials [][]byte) workloads.ReduceRequest {
 	req := workloads.ReduceRequest{
 		Parameters: j.Request.Parameters,
 		Shared:     j.Plan.Shared, Notes: j.Plan.Notes, RowsRead: j.Plan.RowsRead,
-		Tasks: len(j.Plan.Tasks), Partials: j.all(partials), Files: j.dir,
+		Tasks: len(j.Plan.Tasks), Partials: Sequence(j.Partials(partials)), Files: j.dir,
 	}
 	if j.Plan.Rejects != nil {
 		rejects := j.read(j.Plan.Rejects)
@@ -139,10 +139,20 @@ func (j *Job) ReduceRequest(partials [][]byte) workloads.ReduceRequest {
 	return req
 }
 
-func (j *Job) all(partials [][]byte) iter.Seq2[workloads.Partial, error] {
+// Partials are the partial results as the reducer gets them, in order.
+func (j *Job) Partials(partials [][]byte) []workloads.Partial {
+	list := make([]workloads.Partial, len(partials))
+	for i, b := range partials {
+		list[i] = workloads.Partial{ChunkIndex: int32(i), Notes: j.Plan.Tasks[i].Notes, Open: opener(b)}
+	}
+	return list
+}
+
+// Sequence yields partial results without an error.
+func Sequence(list []workloads.Partial) iter.Seq2[workloads.Partial, error] {
 	return func(yield func(workloads.Partial, error) bool) {
-		for i, b := range partials {
-			if !yield(workloads.Partial{ChunkIndex: int32(i), Notes: j.Plan.Tasks[i].Notes, Open: opener(b)}, nil) {
+		for _, p := range list {
+			if !yield(p, nil) {
 				return
 			}
 		}
