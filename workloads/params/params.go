@@ -14,6 +14,8 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	v1 "scimesh.dev/scimesh/api/v1"
 )
 
 // Fields are the fields of one JSON object while they are being decoded. Its
@@ -58,9 +60,9 @@ func (f *Fields) decode(dec *json.Decoder, known []string) error {
 		}
 		switch {
 		case seen[name]:
-			f.Errors = append(f.Errors, field.Duplicate(f.path.Child(excerpt(name)), field.OmitValueType{}))
+			f.Errors = append(f.Errors, field.Duplicate(f.path.Child(v1.Quote(name)), field.OmitValueType{}))
 		case !slices.Contains(known, name):
-			f.Errors = append(f.Errors, unknown(f.path, name, known))
+			f.Errors = append(f.Errors, v1.UnknownField(f.path.Child(v1.Quote(name)), known))
 		case string(value) != "null":
 			f.values[name] = value
 		}
@@ -76,15 +78,6 @@ func (f *Fields) decode(dec *json.Decoder, known []string) error {
 }
 
 func syntaxError(err error) error { return fmt.Errorf("must be valid JSON: %w", err) }
-
-// unknown is the fault of a field that does not exist.
-func unknown(path *field.Path, name string, known []string) *field.Error {
-	detail := "unknown field"
-	if guess := closest(name, known); guess != "" {
-		detail += "; did you mean " + guess + "?"
-	}
-	return field.Forbidden(path.Child(excerpt(name)), detail)
-}
 
 // Has reports whether the field was given.
 func (f *Fields) Has(name string) bool { return f.values[name] != nil }
@@ -125,7 +118,7 @@ func (f *Fields) Choice(name string, choices ...string) string {
 		return ""
 	}
 	if !slices.Contains(choices, s) {
-		f.Errors = append(f.Errors, field.NotSupported(f.Path(name), excerpt(s), choices))
+		f.Errors = append(f.Errors, field.NotSupported(f.Path(name), v1.Quote(s), choices))
 		return ""
 	}
 	return s

@@ -70,7 +70,7 @@ func TestDecodeFaults(t *testing.T) {
 		`{"threshold":true}`:    {"spec.parameters.threshold: Invalid value: true: must be a number, or a string that holds one"},
 		`{"threshold_direction":"up","top_k":{},"x":[]}`: {
 			"spec.parameters.x: Forbidden: unknown field",
-			"spec.parameters.top_k: Invalid value: {}: must be a whole number",
+			`spec.parameters.top_k: Invalid value: "{}": must be a whole number`,
 			`spec.parameters.threshold_direction: Unsupported value: "up": supported values: "greater", "less"`,
 		},
 	} {

@@ -19,7 +19,7 @@ func (w *Workload) Execute(ctx context.Context, req workloads.TaskRequest) (work
 	if err != nil {
 		return workloads.TaskResult{}, workloads.Errorf(ReasonQueryInvalid, "query_smiles: %s", err)
 	}
-	r, err := table.NewReader(contextReader{ctx, req.Input}, table.Options{})
+	r, err := table.NewReader(&contextReader{ctx: ctx, r: req.Input}, table.Options{})
 	if err != nil {
 		return workloads.TaskResult{}, err
 	}

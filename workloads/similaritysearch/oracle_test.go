@@ -91,7 +91,7 @@ func findPython(t *testing.T) (root, python string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	python = os.Getenv("TEST_PYTHON")
+	python = os.Getenv("ORACLE_PYTHON")
 	if python == "" {
 		python = filepath.Join(root, ".cache", "venv", "bin", "python")
 	}

@@ -44,7 +44,7 @@ func (w *Workload) Plan(ctx context.Context, req workloads.PlanRequest) (workloa
 		return workloads.Plan{}, err
 	}
 	defer in.Close()
-	r, err := table.NewReader(contextReader{ctx, in}, table.Options{})
+	r, err := table.NewReader(&contextReader{ctx: ctx, r: in}, table.Options{})
 	if err != nil {
 		return workloads.Plan{}, err
 	}
@@ -123,15 +123,21 @@ func (w *Workload) planChunks(req workloads.PlanRequest, p parameters) (workload
 	return workloads.Plan{Tasks: tasks, Shared: p.encode(), Notes: emptyObject, RowsRead: -1}, nil
 }
 
-// contextReader stops reading when its context ends.
+// contextReader stops reading when its context ends, and remembers the first
+// error of reading, to tell it from what is wrong with what was read.
 type contextReader struct {
 	ctx context.Context // lives as long as the call that got it
 	r   io.Reader
+	err error
 }
 
-func (r contextReader) Read(p []byte) (int, error) {
-	if err := r.ctx.Err(); err != nil {
-		return 0, err
+func (r *contextReader) Read(p []byte) (int, error) {
+	if r.err = r.ctx.Err(); r.err != nil {
+		return 0, r.err
 	}
-	return r.r.Read(p)
+	n, err := r.r.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		r.err = err
+	}
+	return n, err
 }

@@ -52,7 +52,7 @@ func (r *reducer) openPlanRejects() (_ *planRejects, closeFile func(), err error
 	if err != nil {
 		return nil, nil, fmt.Errorf("open planner's rejects: %w", err)
 	}
-	planned, err := newPlanRejects(contextReader{r.ctx, file})
+	planned, err := newPlanRejects(&contextReader{ctx: r.ctx, r: file})
 	if err != nil {
 		file.Close()
 		return nil, nil, err
@@ -86,31 +86,20 @@ func (r *reducer) mergeAll() error {
 
 // merge reads one partial result. What is wrong with it is a PartialError.
 func (r *reducer) merge(partial workloads.Partial) error {
-	broken := func(err error) error {
-		if r.ctx.Err() != nil {
-			return r.ctx.Err()
-		}
-		return &workloads.PartialError{ChunkIndex: partial.ChunkIndex, Err: err}
-	}
 	if err := r.rejects.begin(partial.ChunkIndex, partial.Notes, r.req.RowsRead < 0); err != nil {
 		return err
 	}
 	file, err := partial.Open(r.ctx)
 	if err != nil {
-		return broken(err)
+		return r.broken(partial, err)
 	}
 	defer file.Close()
-	p, err := newPartialReader(contextReader{r.ctx, file}, &r.search)
-	if err != nil {
-		return broken(err)
-	}
-	for {
-		rec, err := p.next()
-		if errors.Is(err, io.EOF) {
+	in := &contextReader{ctx: r.ctx, r: file}
+	p, err := newPartialReader(in, &r.search)
+	for err == nil {
+		var rec record
+		if rec, err = p.next(); err != nil {
 			break
-		}
-		if err != nil {
-			return broken(err)
 		}
 		if rec.kind == kindHit {
 			r.hits.offer(rec.common, rec.union, rec.id, rec.smiles)
@@ -118,9 +107,23 @@ func (r *reducer) merge(partial workloads.Partial) error {
 			return err
 		}
 	}
+	switch {
+	case in.err != nil:
+		return r.broken(partial, in.err)
+	case !errors.Is(err, io.EOF):
+		return r.broken(partial, workloads.Errorf(workloads.ReasonPartialCorrupt, "%v", err))
+	}
 	l := p.ledger()
 	addLedger(&r.ledger, l)
 	return r.rejects.end(partial.ChunkIndex, l.RowsRead)
+}
+
+// broken blames a partial result, unless the reduction itself was ended.
+func (r *reducer) broken(partial workloads.Partial, err error) error {
+	if ended := r.ctx.Err(); ended != nil {
+		return ended
+	}
+	return &workloads.PartialError{ChunkIndex: partial.ChunkIndex, Err: err}
 }
 
 // finish writes the result.

@@ -46,6 +46,25 @@ func testCorrupt(t *testing.T, c Config) {
 		}
 	}
 	j.MustReduce(good)
+
+	// What is wrong with the bytes is told as such, what is wrong with reading them is kept.
+	list := j.Partials(good)
+	list[1].Open = func(context.Context) (io.ReadCloser, error) {
+		return io.NopCloser(io.MultiReader(bytes.NewReader(good[1][:len(good[1])/2]), iotest.ErrReader(errGone))), nil
+	}
+	for name, open := range map[string]func(context.Context) (io.ReadCloser, error){
+		"breaks off": list[1].Open, "is cut off": opener(good[1][:len(good[1])/2]),
+	} {
+		list[1].Open = open
+		req := j.ReduceRequest(good)
+		req.Partials = Sequence(list)
+		_, err := c.Workload.Reduce(t.Context(), req)
+		var p *workloads.PartialError
+		var e *workloads.Error
+		if !errors.As(err, &p) || errors.Is(err, errGone) == errors.As(err, &e) || errors.Is(err, errGone) != (name == "breaks off") {
+			t.Errorf("a partial result that %s: got %v", name, err)
+		}
+	}
 }
 
 func testIncomplete(t *testing.T, c Config) {
