@@ -107,6 +107,7 @@ have written, whatever died on the way.`,
 	)
 	root.AddCommand(
 		newMigrate(streams),
+		newCoordinator(streams),
 		newWorker(streams),
 		newUp(streams),
 		newVersion(streams),
