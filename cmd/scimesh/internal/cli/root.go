@@ -110,6 +110,7 @@ have written, whatever died on the way.`,
 		newCoordinator(streams),
 		newWorker(streams),
 		newUp(streams),
+		newDebug(streams),
 		newVersion(streams),
 	)
 	return root
