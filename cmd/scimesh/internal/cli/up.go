@@ -88,7 +88,7 @@ func (o *upOptions) run(ctx context.Context) (err error) {
 	if err != nil {
 		return usageErrorf("%w", err)
 	}
-	if err := os.MkdirAll(o.dataDir, 0o700); err != nil {
+	if err := os.MkdirAll(o.dataDir, dataDirMode()); err != nil {
 		return err
 	}
 	o.removeReadyFiles()
@@ -130,6 +130,15 @@ func (o *upOptions) run(ctx context.Context) (err error) {
 		return cause
 	}
 	return nil
+}
+
+// dataDirMode keeps others out; root's folder may be passed through by the
+// unprivileged user whom PostgreSQL runs as.
+func dataDirMode() os.FileMode {
+	if os.Geteuid() == 0 {
+		return 0o711
+	}
+	return 0o700
 }
 
 func (o *upOptions) removeReadyFiles() {
@@ -195,7 +204,7 @@ func (o *upOptions) children(ctx context.Context, tokens tokenFiles) ([]supervis
 	for i := range o.workers {
 		name := fmt.Sprintf("worker-%d", i+1)
 		children = append(children, supervise.Child{
-			Name: name, Path: self, Args: []string{"worker"}, Output: o.streams.Err, StopTimeout: time.Minute,
+			Name: name, Path: self, Args: []string{"worker"}, Output: o.streams.Err, Stage: 1, StopTimeout: time.Minute,
 			Env: o.environment(
 				"SCIMESH_COORDINATOR_URL=http://"+dialable(addr),
 				"SCIMESH_TOKEN_FILE="+tokens.worker,

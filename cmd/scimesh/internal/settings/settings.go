@@ -142,10 +142,11 @@ func cause(err error) error {
 	return err
 }
 
-// Fields returns every setting and its value for the log at start; a secret only as set or unset.
+// Fields returns every setting and its value, by name, for the log at start; a secret only as set or unset.
 func (s *Set) Fields() []zap.Field {
 	fields := make([]zap.Field, 0, len(s.settings))
-	for _, st := range s.settings {
+	sorted := slices.SortedFunc(slices.Values(s.settings), func(a, b setting) int { return strings.Compare(a.name, b.name) })
+	for _, st := range sorted {
 		if st.secret != nil {
 			fields = append(fields, zap.Bool(st.name+"_set", *st.secret != ""))
 			continue

@@ -1,5 +1,5 @@
 // Package supervise keeps child processes running: it starts them in order,
-// starts one that ends again after a pause, and stops them in reverse order.
+// starts one that ends again after a pause, and stops them stage by stage.
 package supervise
 
 import (
@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os/exec"
 	"runtime"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -26,6 +28,9 @@ type Child struct {
 	Output io.Writer
 	// Ready, if not nil, returns once the process serves; the next child starts then.
 	Ready func(ctx context.Context) error
+	// Stage orders the end: children of the highest stage stop first, all at
+	// once, then those of the next lower one.
+	Stage int
 	// StopTimeout is how long the process may drain after SIGTERM before SIGKILL.
 	StopTimeout time.Duration
 }
@@ -38,21 +43,17 @@ const (
 )
 
 // Run starts the children in order and keeps them running until ctx ends, then
-// stops them in reverse order and returns nil. A child that cannot be started
+// stops them stage by stage and returns nil. A child that cannot be started
 // or does not become ready stops all and is returned as the error.
 func Run(ctx context.Context, log *zap.Logger, children ...Child) error {
-	var stops []func()
-	defer func() {
-		for i := len(stops) - 1; i >= 0; i-- {
-			stops[i]()
-		}
-	}()
+	stops := map[int][]func(){}
+	defer func() { stopAll(stops) }()
 	for _, c := range children {
 		stop, err := start(c, log)
 		if err != nil {
 			return err
 		}
-		stops = append(stops, stop)
+		stops[c.Stage] = append(stops[c.Stage], stop)
 		if c.Ready == nil {
 			continue
 		}
@@ -65,6 +66,18 @@ func Run(ctx context.Context, log *zap.Logger, children ...Child) error {
 	}
 	<-ctx.Done()
 	return nil
+}
+
+func stopAll(stages map[int][]func()) {
+	order := slices.Sorted(maps.Keys(stages))
+	slices.Reverse(order)
+	for _, stage := range order {
+		var stopping sync.WaitGroup
+		for _, stop := range stages[stage] {
+			stopping.Go(stop)
+		}
+		stopping.Wait()
+	}
 }
 
 // start runs the child's loop and returns the function that ends it and waits.

@@ -40,13 +40,14 @@ func prints(path, want string, n int) func(context.Context) error {
 	}
 }
 
-func TestChildrenStartInOrderAndStopInReverse(t *testing.T) {
+func TestChildrenStartInOrderAndStopByStage(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out")
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	first := shell(t, "first", out, `trap 'echo first-stopped; exit 0' TERM; echo first-up; while :; do sleep 0.01; done`)
 	first.Ready = prints(out, "first-up", 1)
 	second := shell(t, "second", out, `trap 'echo second-stopped; exit 0' TERM; echo second-up; while :; do sleep 0.01; done`)
+	second.Stage = 1
 	second.Ready = func(ctx context.Context) error {
 		err := prints(out, "second-up", 1)(ctx)
 		cancel()
