@@ -61,6 +61,7 @@ type fakeTask struct {
 	input      []byte
 	uri        string // instead of the coordinator's own
 	sha256     string // instead of input's
+	claimedAs  string // instead of the workload
 
 	status    v1.TaskPhase
 	attempt   int32
@@ -207,6 +208,9 @@ func (c *fakeCoordinator) claim(w http.ResponseWriter, r *http.Request) {
 				TaskID: task.id, Attempt: task.attempt, LeaseExpiresAt: v1.NewTime(task.expires), Workload: task.workload,
 				Parameters: json.RawMessage(task.parameters),
 				Input:      wire.ClaimedInput{URI: task.uri, SHA256: task.sha256},
+			}
+			if task.claimedAs != "" {
+				got.Workload = task.claimedAs
 			}
 			if got.Input.URI == "" {
 				got.Input.URI = c.base + "/tasks/" + task.id.String() + "/input"

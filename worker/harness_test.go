@@ -115,7 +115,7 @@ func inBubble(t *testing.T, run executeFunc, f func(b *bench)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		b := &bench{t: t, fake: newFake(t), net: newNetwork(), logs: &logBuffer{}}
-		b.net.serve(t, coordinatorAddr, b.fake)
+		b.net.serve(b.t, coordinatorAddr, b.fake)
 		b.cfg = Config{
 			CoordinatorURL: testURL, Token: testToken, Name: "w1", WorkDir: t.TempDir(),
 			Workloads: workloads.NewRegistry(testWorkload{"test", run}), ClaimWait: 10 * time.Second,

@@ -31,8 +31,8 @@ const (
 var (
 	// An absolute path begins a word; a slash within one, as in a SMILES or a
 	// media type, does not.
-	absolutePath = regexp.MustCompile(`(^|[\s"'=(\[<,;:|])((?:/[^\s"'<>|:;,()\[\]]+)+/?|[A-Za-z]:[\\/][^\s"'<>|;,()]*|\\\\[^\s"'<>|;,()]+|~/[^\s"'<>|:;,()]+)`)
-	urlSecrets   = regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*://)([^\s/?#"'<>@]*@)?([^\s/?#"'<>]*)([^\s"'<>]*)`)
+	absolutePath = regexp.MustCompile(`(^|[\s"'=(\[<,;:|])((?:/[^\s"'<>|:;,()\[\]/]+)+/?|[A-Za-z]:[\\/][^\s"'<>|;,()]*|\\\\[^\s"'<>|;,()]+|~/[^\s"'<>|:;,()]+)`)
+	urlSecrets   = regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*://)([^\s/?#"'<>@]*@)?([^\s/?#"'<>:]*(?::\d+)?)(?:[/?#](?:[^\s"'<>]*[^\s"'<>:,.;)])?)?`)
 	quoted       = regexp.MustCompile("\"(?:[^\"\\\\]|\\\\.)*\"|`[^`]*`|'[^']{3,}'")
 	failureCode  = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]*$`)
 )
