@@ -127,7 +127,7 @@ func (t *task) finish(l lives, err error) {
 	case errors.Is(err, errDrained), errors.Is(err, errCancelled), machineFault(err):
 		released := t.release(l.process)
 		if released != nil && !leaseGone(released) {
-			log.Warn("task not handed back", zap.String("reason", err.Error()), zap.Error(released))
+			log.Warn("task not handed back", zap.String("reason", err.Error()), fault(released))
 			if errors.Is(err, errDrained) {
 				t.leave()
 				return
@@ -138,7 +138,7 @@ func (t *task) finish(l lives, err error) {
 	case leaseGone(err), errors.Is(err, errLeaseExpired):
 		log.Info("task dropped", zap.String("reason", err.Error()))
 	default:
-		log.Error("task dropped", zap.Error(err))
+		log.Error("task dropped", fault(err))
 	}
 	t.remove()
 }
@@ -151,7 +151,7 @@ func (t *task) leave() {
 		return
 	}
 	if err := t.record(func(s *taskState) { s.Starts-- }); err != nil {
-		t.log.Warn("task state not written", zap.String("operation", "finish"), zap.Error(err))
+		t.log.Warn("task state not written", zap.String("operation", "finish"), fault(err))
 	}
 }
 

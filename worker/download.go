@@ -50,7 +50,7 @@ func (c *httpCoordinator) Download(ctx context.Context, r DownloadRequest) (*Bod
 		if cause := context.Cause(ctx); errors.Is(cause, errStalled) {
 			err = cause
 		}
-		return nil, faultOf(own, u, err)
+		return nil, c.faultOf(own, u, err)
 	}
 	body, err := bodyOf(resp, r.Offset)
 	if err != nil {
@@ -62,7 +62,7 @@ func (c *httpCoordinator) Download(ctx context.Context, r DownloadRequest) (*Bod
 		}
 		return nil, c.refusal(own, resp)
 	}
-	body.ReadCloser = &download{watchedReader{resp.Body, dog}, func(err error) error { return faultOf(own, u, err) }}
+	body.ReadCloser = &download{watchedReader{resp.Body, dog}, func(err error) error { return c.faultOf(own, u, err) }}
 	return body, nil
 }
 
@@ -119,7 +119,7 @@ func bodyOf(resp *http.Response, offset int64) (*Body, error) {
 
 // refusal is the error of an answer that is not the input.
 func (c *httpCoordinator) refusal(own bool, resp *http.Response) error {
-	e := statusError("download", resp)
+	e := c.statusError("download", resp)
 	if resp.StatusCode < 300 {
 		e.Status, e.Message = http.StatusBadGateway, "the answer's Content-Range cannot be read"
 	}
@@ -135,11 +135,11 @@ func (c *httpCoordinator) refusal(own bool, resp *http.Response) error {
 }
 
 // faultOf gives a broken transfer its meaning.
-func faultOf(own bool, u *url.URL, err error) error {
+func (c *httpCoordinator) faultOf(own bool, u *url.URL, err error) error {
 	if own {
-		return &unavailableError{"download", withoutURL(err)}
+		return c.unanswered("download", err)
 	}
-	return &inputError{err: fmt.Errorf("download from %s: %w", u.Host, withoutURL(err)), transient: true}
+	return &inputError{err: c.unanswered("download from "+u.Host, err), transient: true}
 }
 
 // download is the body of an input.

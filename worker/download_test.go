@@ -2,6 +2,8 @@ package worker
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -11,6 +13,7 @@ import (
 	"time"
 
 	v1 "scimesh.dev/scimesh/api/v1"
+	"scimesh.dev/scimesh/workloads"
 )
 
 // big is an input of about 1 MB.
@@ -412,6 +415,27 @@ func TestResultThatDoesNotFitTheDisk(t *testing.T) {
 				t.Errorf("task %s, released %d, failures %v", task.status, task.released, task.failures)
 			}
 		})
+	})
+}
+
+func TestFoldersOfFailedTasksGiveWay(t *testing.T) {
+	run := func(ctx context.Context, req workloads.TaskRequest) (workloads.TaskResult, error) {
+		if res, err := upper(ctx, req); err != nil || req.Threads > 1 {
+			return res, err
+		}
+		return workloads.TaskResult{}, errors.New("fails")
+	}
+	inBubble(t, run, func(b *bench) {
+		b.cfg.DiskLimit, b.cfg.KeepFailed, b.cfg.Threads = 700_000, 5, 1
+		b.fake.add(strings.Repeat("x", 300_000))
+		b.runTasks(1)
+		b.cfg.Threads = 2
+		task := b.fake.add(strings.Repeat("y", 300_000))
+		b.cfg.MaxTasks = 2
+		b.start().wait()
+		if task.status != v1.TaskCompleted || len(task.failures) != 0 {
+			t.Errorf("task is %s, failures %v", task.status, task.failures)
+		}
 	})
 }
 

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"net/http"
 	"time"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
 )
 
 // What an answer of the coordinator means to a worker.
@@ -77,12 +80,26 @@ func sentinel(status int) error {
 // unavailableError is a request that got no answer.
 type unavailableError struct {
 	operation string
+	text      string
 	err       error
 }
 
-func (e *unavailableError) Error() string        { return e.operation + ": " + e.err.Error() }
+func (e *unavailableError) Error() string        { return e.operation + ": " + e.text }
 func (e *unavailableError) Unwrap() error        { return e.err }
 func (e *unavailableError) Is(target error) bool { return target == ErrUnavailable }
+
+// fault is the log field of an error, with the id under which the
+// coordinator's log has it.
+func fault(err error) zap.Field {
+	return zap.Inline(zapcore.ObjectMarshalerFunc(func(enc zapcore.ObjectEncoder) error {
+		enc.AddString("error", err.Error())
+		var s *StatusError
+		if errors.As(err, &s) && s.RequestID != "" {
+			enc.AddString("request_id", s.RequestID)
+		}
+		return nil
+	}))
+}
 
 // leaseGone reports whether err says that the task is not this worker's any more.
 func leaseGone(err error) bool {

@@ -76,9 +76,11 @@ type fakeTask struct {
 	failures  []wire.FailureRequest
 	released  int
 	lost      int
-	logs      []string
-	logEnd    bool
-	refused   int // changes that a stale lease tried
+	// lostRunning counts the lost leases of attempts that had sent a heartbeat.
+	lostRunning int
+	logs        []string
+	logEnd      bool
+	refused     int // changes that a stale lease tried
 }
 
 func newFake(t testing.TB) *fakeCoordinator {
@@ -239,6 +241,9 @@ func (c *fakeCoordinator) lease(req wire.ClaimRequest) *fakeTask {
 	now := time.Now().Add(c.dbClock)
 	for _, t := range c.tasks {
 		if (t.status == v1.TaskLeased || t.status == v1.TaskRunning) && !t.expires.After(now) {
+			if t.status == v1.TaskRunning {
+				t.lostRunning++
+			}
 			t.status = v1.TaskPending
 			t.lost++
 		}
@@ -282,7 +287,12 @@ func (c *fakeCoordinator) onTask(w http.ResponseWriter, r *http.Request, parts [
 		}
 	case "release":
 		if req, ok := read[wire.ReleaseRequest](c, w, r); ok {
-			c.end(w, task, req.WorkerID, req.Attempt, func() { task.status = v1.TaskPending; task.released++ })
+			c.end(w, task, req.WorkerID, req.Attempt, func() {
+				task.released++
+				if task.status = v1.TaskPending; task.cancel {
+					task.status = v1.TaskCancelled
+				}
+			})
 		}
 	default:
 		refuse(w, http.StatusNotFound, "not_found")

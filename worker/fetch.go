@@ -89,7 +89,7 @@ func (t *task) fetchAll(ctx context.Context, p *partialFile) error {
 		}
 		d := b.next(err)
 		t.log.Warn("input not complete", zap.String("operation", "download"),
-			zap.Int64("bytes", p.size), zap.Duration("delay", d), zap.Error(err))
+			zap.Int64("bytes", p.size), zap.Duration("delay", d), fault(err))
 		if err := sleep(ctx, d); err != nil {
 			return err
 		}
@@ -105,7 +105,7 @@ func (t *task) fetchSome(ctx context.Context, p *partialFile) error {
 	defer body.Close()
 	switch {
 	case body.Offset != p.size && body.Offset != 0:
-		return &unavailableError{"download", fmt.Errorf("asked for byte %d, got byte %d", p.size, body.Offset)}
+		return fmt.Errorf("%w: asked for byte %d, got byte %d", ErrUnavailable, p.size, body.Offset)
 	case body.Offset != p.size:
 		if err := p.restart(); err != nil {
 			return err
@@ -126,7 +126,7 @@ func (t *task) fetchSome(ctx context.Context, p *partialFile) error {
 	}
 	_, err = io.CopyBuffer(p, body, make([]byte, fileBuffer))
 	if err == nil && body.Size >= 0 && p.size != body.Size {
-		return &unavailableError{"download", fmt.Errorf("%d of %d bytes", p.size, body.Size)}
+		return fmt.Errorf("%w: %d of %d bytes", ErrUnavailable, p.size, body.Size)
 	}
 	return err
 }

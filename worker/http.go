@@ -33,6 +33,7 @@ type httpCoordinator struct {
 	base  *url.URL
 	api   client.ClientInterface
 	files *http.Client
+	clean sanitizer
 }
 
 func newHTTPCoordinator(cfg Config) (*httpCoordinator, error) {
@@ -49,7 +50,10 @@ func newHTTPCoordinator(cfg Config) (*httpCoordinator, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &httpCoordinator{base: base, api: api, files: &http.Client{Transport: auth, CheckRedirect: followDownloads}}, nil
+	return &httpCoordinator{
+		base: base, api: api, clean: newSanitizer(cfg.Token),
+		files: &http.Client{Transport: auth, CheckRedirect: followDownloads},
+	}, nil
 }
 
 func (c *httpCoordinator) Register(ctx context.Context, r Registration) (Registered, error) {
@@ -60,13 +64,13 @@ func (c *httpCoordinator) Register(ctx context.Context, r Registration) (Registe
 		body.WorkerID = &r.ID
 	}
 	var got wire.RegisterResponse
-	_, err := call("register", &got)(c.api.RegisterWorker(ctx, body))
+	_, err := c.call("register", &got)(c.api.RegisterWorker(ctx, body))
 	return Registered{ID: got.WorkerID, HeartbeatInterval: time.Duration(got.HeartbeatIntervalSeconds) * time.Second}, err
 }
 
 func (c *httpCoordinator) Claim(ctx context.Context, r ClaimRequest) (*Assignment, error) {
 	var got wire.ClaimedTask
-	header, err := call("claim", &got)(c.api.ClaimTask(ctx, wire.ClaimRequest{
+	header, err := c.call("claim", &got)(c.api.ClaimTask(ctx, wire.ClaimRequest{
 		WorkerID: r.WorkerID, Capabilities: r.Capabilities,
 		MaxConcurrency: int32(r.MaxConcurrency), WaitSeconds: int32(r.Wait / time.Second),
 	}))
@@ -86,7 +90,7 @@ func (c *httpCoordinator) Heartbeat(ctx context.Context, l Lease, progress float
 		body.Progress = &progress
 	}
 	var got wire.HeartbeatResponse
-	header, err := call("heartbeat", &got)(c.api.HeartbeatTask(ctx, l.TaskID, body))
+	header, err := c.call("heartbeat", &got)(c.api.HeartbeatTask(ctx, l.TaskID, body))
 	return Renewal{TTL: leaseTTL(got.LeaseExpiresAt.Time, header), Cancel: got.Cancel}, err
 }
 
@@ -106,7 +110,7 @@ func (c *httpCoordinator) Upload(ctx context.Context, l Lease, f Upload) (Artifa
 	}
 	params := &wire.UploadTaskArtifactParams{XWorkerID: l.WorkerID, XTaskAttempt: l.Attempt, XContentSHA256: &f.SHA256}
 	var got wire.UploadedArtifact
-	_, err = call("upload", &got)(c.api.UploadTaskArtifactWithBody(ctx, l.TaskID, f.Filename, params, f.ContentType, watchedReader{file, dog}, sized))
+	_, err = c.call("upload", &got)(c.api.UploadTaskArtifactWithBody(ctx, l.TaskID, f.Filename, params, f.ContentType, watchedReader{file, dog}, sized))
 	return Artifact{ID: got.ArtifactID.String(), URI: got.URI, SHA256: got.SHA256, SizeBytes: got.SizeBytes}, err
 }
 
@@ -119,7 +123,7 @@ func (c *httpCoordinator) Complete(ctx context.Context, l Lease, m Completion) e
 	if err != nil {
 		return fmt.Errorf("complete: metrics: %w", err)
 	}
-	_, err = call("complete", nil)(c.api.CompleteTask(ctx, l.TaskID, wire.ResultRequest{
+	_, err = c.call("complete", nil)(c.api.CompleteTask(ctx, l.TaskID, wire.ResultRequest{
 		WorkerID: l.WorkerID, Attempt: l.Attempt, Metrics: metrics,
 		Result: wire.ResultManifest{ArtifactID: id, URI: m.Artifact.URI, SHA256: m.Artifact.SHA256, ContentType: m.ContentType},
 	}))
@@ -127,39 +131,39 @@ func (c *httpCoordinator) Complete(ctx context.Context, l Lease, m Completion) e
 }
 
 func (c *httpCoordinator) Fail(ctx context.Context, l Lease, f Failure) error {
-	_, err := call("fail", nil)(c.api.FailTask(ctx, l.TaskID, wire.FailureRequest{
+	_, err := c.call("fail", nil)(c.api.FailTask(ctx, l.TaskID, wire.FailureRequest{
 		WorkerID: l.WorkerID, Attempt: l.Attempt, ErrorCode: f.Code, ErrorMessage: f.Message, Retryable: &f.Retryable,
 	}))
 	return err
 }
 
 func (c *httpCoordinator) Release(ctx context.Context, l Lease) error {
-	_, err := call("release", nil)(c.api.ReleaseTask(ctx, l.TaskID, wire.ReleaseRequest{WorkerID: l.WorkerID, Attempt: l.Attempt}))
+	_, err := c.call("release", nil)(c.api.ReleaseTask(ctx, l.TaskID, wire.ReleaseRequest{WorkerID: l.WorkerID, Attempt: l.Attempt}))
 	return err
 }
 
 func (c *httpCoordinator) AppendLog(ctx context.Context, l Lease, chunk LogChunk) error {
 	params := &wire.AppendTaskLogParams{XWorkerID: l.WorkerID, XTaskAttempt: l.Attempt, XLogFinal: &chunk.Final}
-	_, err := call("append_log", nil)(c.api.AppendTaskLogWithBody(ctx, l.TaskID, int32(chunk.Seq), params,
+	_, err := c.call("append_log", nil)(c.api.AppendTaskLogWithBody(ctx, l.TaskID, int32(chunk.Seq), params,
 		"text/plain; charset=utf-8", bytes.NewReader(chunk.Body)))
 	return err
 }
 
 // call returns a function that takes the outcome of a request: it decodes a
 // successful answer into out, if that is not nil, and gives any other an error.
-func call(operation string, out any) func(*http.Response, error) (http.Header, error) {
+func (c *httpCoordinator) call(operation string, out any) func(*http.Response, error) (http.Header, error) {
 	return func(resp *http.Response, err error) (http.Header, error) {
 		if err != nil {
-			return nil, &unavailableError{operation, withoutURL(err)}
+			return nil, c.unanswered(operation, err)
 		}
 		defer resp.Body.Close()
 		body := io.LimitReader(resp.Body, maxAnswer)
 		if resp.StatusCode >= 300 {
-			return nil, statusError(operation, resp)
+			return nil, c.statusError(operation, resp)
 		}
 		if out != nil && resp.StatusCode != http.StatusNoContent {
 			if err := json.NewDecoder(body).Decode(out); err != nil {
-				return nil, &unavailableError{operation, fmt.Errorf("the answer is not what a coordinator sends: %w", err)}
+				return nil, c.unanswered(operation, fmt.Errorf("the answer is not what a coordinator sends: %w", err))
 			}
 		}
 		_, _ = io.Copy(io.Discard, body) // so that the connection serves again
@@ -167,16 +171,23 @@ func call(operation string, out any) func(*http.Response, error) (http.Header, e
 	}
 }
 
+// unanswered is the error of a request that brought no answer, or none that can
+// be read. Its text may repeat what a server sent, and that what we sent.
+func (c *httpCoordinator) unanswered(operation string, err error) error {
+	return &unavailableError{operation, c.clean.line(withoutURL(err).Error(), maxFailureMessage), err}
+}
+
 // statusError reads the error of an answer. The body may be of any shape: a
 // proxy may have written it.
-func statusError(operation string, resp *http.Response) *StatusError {
+func (c *httpCoordinator) statusError(operation string, resp *http.Response) *StatusError {
 	e := &StatusError{
 		Operation: operation, Status: resp.StatusCode,
-		RequestID: resp.Header.Get("X-Request-ID"), RetryAfter: retryAfter(resp.Header),
+		RequestID: c.clean.line(resp.Header.Get("X-Request-ID"), 128), RetryAfter: retryAfter(resp.Header),
 	}
 	var body wire.ErrorResponse
 	if json.NewDecoder(io.LimitReader(resp.Body, 64<<10)).Decode(&body) == nil {
-		e.Code, e.Message = string(body.Error.Code), truncate(body.Error.Message, maxFailureMessage)
+		e.Code = c.clean.line(string(body.Error.Code), maxFailureCode)
+		e.Message = c.clean.line(body.Error.Message, maxFailureMessage)
 	}
 	return e
 }

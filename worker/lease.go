@@ -13,6 +13,9 @@ const (
 	// assumedTTL is taken for a lease whose length the coordinator did not say.
 	assumedTTL       = 30 * time.Second
 	heartbeatTimeout = 10 * time.Second
+	// maxRefusals bounds the heartbeats in a row that are answered with
+	// something that no coordinator would say, perhaps by a proxy.
+	maxRefusals = 4
 )
 
 // keeper renews one lease until its context ends. It computes nothing and
@@ -44,21 +47,14 @@ func (k *keeper) run(ctx context.Context, sent time.Time, ttl time.Duration) {
 		deadline = sent.Add(k.length(ttl))
 		wait     time.Duration
 		told     bool
+		refusals int
 	)
 	for {
 		if sleep(ctx, wait) != nil {
 			return
 		}
-		if !told && time.Now().After(deadline.Add(k.grace)) {
-			told = true
-			k.expired()
-		}
-		timeout := heartbeatTimeout
-		if left := time.Until(deadline.Add(k.grace)) + time.Millisecond; !told {
-			timeout = min(timeout, left)
-		}
 		sent := time.Now()
-		renewal, err := k.beat(ctx, timeout)
+		renewal, err := k.beat(ctx, deadline.Add(k.grace).Sub(sent))
 		switch {
 		case ctx.Err() != nil:
 			return
@@ -67,31 +63,43 @@ func (k *keeper) run(ctx context.Context, sent time.Time, ttl time.Duration) {
 			return
 		case err == nil:
 			b.reset()
+			refusals = 0
 			ttl := k.length(renewal.TTL)
 			deadline = sent.Add(ttl)
 			wait = time.Until(sent.Add(renewAfter(ttl, k.interval)))
 			k.held()
-		case errors.Is(err, ErrUnavailable), errors.Is(err, ErrDenied):
-			wait = b.next(err)
-			if left := time.Until(deadline.Add(k.grace)) + time.Millisecond; !told && left > 0 && left < wait {
-				wait = left
-			}
-			k.log.Warn("heartbeat not answered", zap.Duration("delay", wait), zap.Error(err))
-		case leaseGone(err):
+		case leaseGone(err), refusedAgain(err, &refusals):
 			k.lost(ErrLeaseLost)
 			return
 		default:
-			k.log.Error("heartbeat refused", zap.Error(err))
-			k.lost(ErrLeaseLost)
-			return
+			// A process that was stopped past its deadline has asked once more by now.
+			left := time.Until(deadline.Add(k.grace))
+			if !told && left <= 0 {
+				told = true
+				k.expired()
+			}
+			if wait = b.next(err); !told {
+				wait = min(wait, left)
+			}
+			k.log.Warn("heartbeat not answered", zap.Duration("delay", wait), fault(err))
 		}
 	}
 }
 
-func (k *keeper) beat(ctx context.Context, timeout time.Duration) (Renewal, error) {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
+// beat sends one heartbeat, and waits for its answer not much longer than left.
+func (k *keeper) beat(ctx context.Context, left time.Duration) (Renewal, error) {
+	ctx, cancel := context.WithTimeout(ctx, min(max(left, time.Second), heartbeatTimeout))
 	defer cancel()
 	return k.coord.Heartbeat(ctx, k.lease, k.progress())
+}
+
+// refusedAgain counts refusals and reports whether there were too many in a row.
+func refusedAgain(err error, refusals *int) bool {
+	if !errors.Is(err, ErrRefused) {
+		return false
+	}
+	*refusals++
+	return *refusals >= maxRefusals
 }
 
 // length returns ttl, or what may be assumed where the coordinator's clock is

@@ -87,7 +87,7 @@ func retry(ctx context.Context, log *zap.Logger, operation string, op func(conte
 			}
 		}
 		d := b.next(err)
-		log.Warn("request will be repeated", zap.String("operation", operation), zap.Duration("delay", d), zap.Error(err))
+		log.Warn("request will be repeated", zap.String("operation", operation), zap.Duration("delay", d), fault(err))
 		if err := sleep(ctx, d); err != nil {
 			return err
 		}

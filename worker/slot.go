@@ -12,9 +12,13 @@ import (
 	"go.uber.org/zap"
 )
 
-// diskPause is the pause of a slot whose task did not fit the disk limit, so
-// that another worker gets it.
-const diskPause = 20 * time.Second
+const (
+	// diskPause is the pause of a slot whose task did not fit the disk limit, so
+	// that another worker gets it.
+	diskPause = 20 * time.Second
+	// endedPause bounds the pause after tasks that were lost or cancelled.
+	endedPause = 5 * time.Second
+)
 
 // slots runs the worker's slots until each has nothing more to do.
 func (w *Worker) slots(ctx context.Context, l lives, work *workDir, left []*task) {
@@ -43,7 +47,9 @@ func (w *Worker) slot(ctx context.Context, l lives, work *workDir, left <-chan *
 			break
 		}
 		w.reserve()
-		w.carryOut(ctx, l, t)
+		if err := w.carryOut(l, t); machineFault(err) {
+			_ = sleep(ctx, jitter(diskPause))
+		}
 	}
 	var b backoff
 	for ctx.Err() == nil && w.reserve() {
@@ -52,8 +58,17 @@ func (w *Worker) slot(ctx context.Context, l lives, work *workDir, left <-chan *
 		a, err := w.claim(ctx, id)
 		switch {
 		case err == nil && a != nil:
-			b.reset()
-			w.carryOut(ctx, l, w.newTask(work, a, sent))
+			err := w.carryOut(l, w.newTask(work, a, sent))
+			if err == nil {
+				b.reset()
+				break
+			}
+			// A task that came to nothing may come again at once.
+			d := min(b.next(err), endedPause)
+			if machineFault(err) {
+				d = jitter(diskPause)
+			}
+			_ = sleep(ctx, d)
 		case err == nil:
 			w.unreserve()
 			b.reset()
@@ -68,7 +83,7 @@ func (w *Worker) slot(ctx context.Context, l lives, work *workDir, left <-chan *
 			w.unreserve()
 			d := b.next(err)
 			w.log.Warn("claim failed", zap.String("operation", "claim"), zap.Stringer("worker_id", id),
-				zap.Duration("delay", d), zap.Error(err))
+				zap.Duration("delay", d), fault(err))
 			if leaseGone(err) {
 				w.reregister(ctx, work, renewals)
 			}
@@ -94,12 +109,13 @@ func (w *Worker) reregister(ctx context.Context, work *workDir, renewals int) {
 		return
 	}
 	if err := w.register(ctx, work); err != nil && ctx.Err() == nil {
-		w.log.Error("not registered again", zap.String("operation", "register"), zap.Error(err))
+		w.log.Error("not registered again", zap.String("operation", "register"), fault(err))
 	}
 }
 
-// carryOut runs a task to its end in this slot.
-func (w *Worker) carryOut(ctx context.Context, l lives, t *task) {
+// carryOut runs a task to its end in this slot, and returns why it neither
+// completed nor failed.
+func (w *Worker) carryOut(l lives, t *task) error {
 	sending, endLog := context.WithCancel(l.process)
 	w.logs.Go(func() {
 		defer endLog()
@@ -109,6 +125,9 @@ func (w *Worker) carryOut(ctx context.Context, l lives, t *task) {
 	if err == nil {
 		err = t.run(l)
 	}
+	if err != nil {
+		t.tlog.Logf("ended without a result: %v", err)
+	}
 	t.tlog.close()
 	if leaseGone(err) {
 		endLog()
@@ -117,9 +136,10 @@ func (w *Worker) carryOut(ctx context.Context, l lives, t *task) {
 	}
 	t.finish(l, err)
 	t.idle(l.task)
-	if machineFault(err) {
-		_ = sleep(ctx, jitter(diskPause))
+	if errors.Is(err, errInsufficientDisk) {
+		w.disk.give(t.work.dropFailed())
 	}
+	return err
 }
 
 // newTask makes the folder of a claimed task.
@@ -163,7 +183,7 @@ func (w *Worker) leftovers(work *workDir) ([]*task, error) {
 	for _, dir := range dirs {
 		s, err := loadState(dir)
 		if err != nil {
-			w.log.Warn("task folder cannot be taken up", zap.String("operation", "resume"), zap.Error(err))
+			w.log.Warn("task folder cannot be taken up", zap.String("operation", "resume"), fault(err))
 			w.disk.give(sizeOf(dir))
 			if err := os.RemoveAll(dir); err != nil && !errors.Is(err, os.ErrNotExist) {
 				return nil, err

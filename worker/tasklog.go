@@ -139,7 +139,7 @@ func (l *taskLog) deliver(ctx context.Context, chunk *LogChunk) bool {
 	})
 	if err != nil {
 		if !leaseGone(err) && ctx.Err() == nil {
-			l.log.Warn("task log not taken", zap.Error(err))
+			l.log.Warn("task log not taken", fault(err))
 		}
 		return false
 	}

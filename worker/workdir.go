@@ -141,6 +141,16 @@ func (d *workDir) keepFailed(dir string, keep int) (freed int64, err error) {
 	return freed, nil
 }
 
+// dropFailed removes the folders of failed tasks and returns their bytes.
+func (d *workDir) dropFailed() (freed int64) {
+	parent := filepath.Join(d.path, failedDir)
+	freed = sizeOf(parent)
+	if err := os.RemoveAll(parent); err != nil {
+		return 0
+	}
+	return freed
+}
+
 // writeJSON replaces a file by the JSON of v, whole or not at all, readable by
 // this user alone.
 func writeJSON(path string, v any) error {

@@ -150,7 +150,7 @@ func (w *Worker) awaitLogs(end context.CancelCauseFunc) {
 func (w *Worker) register(ctx context.Context, work *workDir) error {
 	known, err := work.identity()
 	if err != nil {
-		w.log.Warn("identity cannot be read, a new one is taken", zap.String("operation", "register"), zap.Error(err))
+		w.log.Warn("identity cannot be read, a new one is taken", zap.String("operation", "register"), fault(err))
 	}
 	host := Registration{
 		ID: known.WorkerID, Name: w.cfg.Name, Engine: w.cfg.Engine, Capabilities: w.cfg.Workloads.Names(),
@@ -169,7 +169,7 @@ func (w *Worker) register(ctx context.Context, work *workDir) error {
 			return fmt.Errorf("register worker %q: %w", w.cfg.Name, err)
 		}
 		d := b.next(err)
-		w.log.Warn("not registered yet", zap.String("operation", "register"), zap.Duration("delay", d), zap.Error(err))
+		w.log.Warn("not registered yet", zap.String("operation", "register"), zap.Duration("delay", d), fault(err))
 		if sleep(ctx, d) != nil {
 			return ctx.Err()
 		}
