@@ -1,5 +1,7 @@
 package mol
 
+import "slices"
+
 // Flags are the booleans of an atom or bond.
 type Flags uint8
 
@@ -160,6 +162,10 @@ type Mol struct {
 	// are written as aromatic.
 	MarkedOddly bool
 
+	// Neighbour lists: in slots, four places an atom, while no atom has more
+	// neighbours; else packed in halves behind offsets.
+	slots   [][4]Half
+	packed  bool
 	offsets []int32
 	halves  []Half
 }
@@ -167,17 +173,119 @@ type Mol struct {
 // Reset empties the molecule and keeps its memory.
 func (m *Mol) Reset() {
 	m.Atoms, m.Bonds, m.RingDigits, m.ChainBonds = m.Atoms[:0], m.Bonds[:0], m.RingDigits[:0], 0
-	m.MarkedOddly = false
+	m.MarkedOddly, m.packed = false, false
+}
+
+// AddAtom appends an atom without bonds and returns it; the pointer is good until
+// the next call.
+func (m *Mol) AddAtom() *Atom {
+	n := len(m.Atoms)
+	if n == cap(m.Atoms) || n == cap(m.slots) {
+		m.Atoms = slices.Grow(m.Atoms, n+32)
+		m.slots = slices.Grow(m.slots[:n], cap(m.Atoms)-n)
+	}
+	m.Atoms = m.Atoms[:n+1]
+	a := &m.Atoms[n]
+	*a = Atom{}
+	return a
+}
+
+// AddBond appends a bond, counts it at both its atoms and enters it into their
+// neighbour lists.
+func (m *Mol) AddBond(bond Bond) {
+	i := int32(len(m.Bonds))
+	m.Bonds = append(m.Bonds, bond)
+	a, b := &m.Atoms[bond.A], &m.Atoms[bond.B]
+	a.Twice += bond.Contribution(bond.A)
+	b.Twice += bond.Contribution(bond.B)
+	if bond.Flags&Aromatic != 0 {
+		a.Flags |= AromaticBond
+		b.Flags |= AromaticBond
+	}
+	slots := m.slots[:cap(m.slots)]
+	slots[bond.A][a.Degree&3] = Half{bond.B, i}
+	slots[bond.B][b.Degree&3] = Half{bond.A, i}
+	a.Degree++
+	b.Degree++
+	if a.Degree > 4 || b.Degree > 4 {
+		m.packed = true
+	}
+}
+
+// Chain adds the bond between the last atom and an earlier one that stands
+// without a symbol: aromatic between aromatic atoms, else single.
+func (m *Mol) Chain(prev int32) {
+	i, n := int32(len(m.Bonds)), int32(len(m.Atoms)-1)
+	a, b := &m.Atoms[prev], &m.Atoms[n]
+	bond := Bond{A: prev, B: n, Type: Single}
+	order := int32(2)
+	if a.Flags&b.Flags&Aromatic != 0 {
+		bond.Type, bond.Flags = AromaticType, Aromatic
+		order = 3
+		a.Flags |= AromaticBond
+		b.Flags |= AromaticBond
+	}
+	m.Bonds = append(m.Bonds, bond)
+	slots := m.slots[:cap(m.slots)]
+	slots[prev][a.Degree&3] = Half{n, i}
+	slots[n][0] = Half{prev, i}
+	a.Twice += order
+	b.Twice = order
+	a.Degree++
+	b.Degree = 1
+	if a.Degree > 4 {
+		m.packed = true
+	}
+}
+
+// Finish completes the neighbour lists after the last AddBond.
+func (m *Mol) Finish() {
+	m.slots = m.slots[:len(m.Atoms)]
+	if m.packed {
+		m.pack()
+	}
 }
 
 // Neighbors lists the bonds of atom a in ascending order of bond index. It is
 // valid after Link.
 func (m *Mol) Neighbors(a int32) []Half {
-	return m.halves[m.offsets[a]:m.offsets[a+1]]
+	if m.packed {
+		return m.halves[m.offsets[a]:m.offsets[a+1]]
+	}
+	return m.slots[a][:m.Atoms[a].Degree]
 }
+
+// Slots returns the neighbour lists by atom as arrays, of which the first Degree
+// entries count, and whether the molecule has them: if no atom has more than
+// four neighbours.
+func (m *Mol) Slots() ([][4]Half, bool) { return m.slots, !m.packed }
 
 // Link builds the neighbour lists from the bonds. Atom degrees must be right.
 func (m *Mol) Link() {
+	n := len(m.Atoms)
+	m.packed = false
+	for i := range m.Atoms {
+		if m.Atoms[i].Degree > 4 {
+			m.packed = true
+			m.pack()
+			return
+		}
+	}
+	m.slots = grow(m.slots, n)
+	m.offsets = grow(m.offsets, n+1)
+	fill := m.offsets[:n]
+	clear(fill)
+	for i := range m.Bonds {
+		a, b := m.Bonds[i].A, m.Bonds[i].B
+		m.slots[a][fill[a]&3] = Half{b, int32(i)}
+		m.slots[b][fill[b]&3] = Half{a, int32(i)}
+		fill[a]++
+		fill[b]++
+	}
+}
+
+// pack builds the lists behind offsets.
+func (m *Mol) pack() {
 	n := len(m.Atoms)
 	m.offsets = grow(m.offsets, n+1)
 	m.halves = grow(m.halves, 2*len(m.Bonds))

@@ -58,7 +58,6 @@ func (p *Perceiver) foldHydrogen(m *mol.Mol, i int32) {
 	n := &m.Atoms[heavy]
 	bond := &m.Bonds[half.Bond]
 	n.ExplicitH++
-	n.Degree--
 	n.Twice -= bond.Contribution(heavy)
 	behind, directed, free := 0, false, int32(-1)
 	for _, o := range m.Neighbors(heavy) {
@@ -95,7 +94,7 @@ func (p *Perceiver) compact(m *mol.Mol) {
 	n := int32(0)
 	for i := range m.Atoms {
 		p.newIndex[i] = n
-		if !p.gone[i] {
+		if !p.gone[i] { // bonds still lead to old indexes
 			m.Atoms[n] = m.Atoms[i]
 			n++
 		}
@@ -105,6 +104,11 @@ func (p *Perceiver) compact(m *mol.Mol) {
 	for i := range m.Bonds {
 		b := m.Bonds[i]
 		if p.gone[b.A] || p.gone[b.B] {
+			heavy := b.A
+			if p.gone[heavy] {
+				heavy = b.B
+			}
+			m.Atoms[p.newIndex[heavy]].Degree--
 			continue
 		}
 		if i < m.ChainBonds {

@@ -21,6 +21,10 @@ type Perceiver struct {
 	kekule kekulizer
 	arom   aromatizer
 	ranks  ranker
+	quick  quick
+
+	// general turns the quick path off, for tests that compare the two.
+	general bool
 }
 
 // DefaultLimit is a few seconds of work.
@@ -33,9 +37,13 @@ func (p *Perceiver) limit() int64 {
 	return DefaultLimit
 }
 
-// Sanitize perceives a molecule from which hydrogens have been removed. On error
-// the contents of m are unspecified; the error is an *Error.
+// Sanitize perceives a molecule from which hydrogens have been removed. Of the
+// result, hydrogen counts, bond types and the ring flags of atoms are meant to be
+// read. On error the contents of m are unspecified; the error is an *Error.
 func (p *Perceiver) Sanitize(m *mol.Mol) error {
+	if !p.general && p.quick.run(m, &p.cycles) {
+		return nil
+	}
 	if err := p.Perceive(m); err != nil {
 		return err
 	}

@@ -32,16 +32,17 @@ var symbols = func() map[string]int16 {
 
 const aromaticName = 1000
 
-// bracket reads the bracket atom that opens at offset i and returns the offset
+// bracket adds the bracket atom that opens at offset i and returns the offset
 // behind its closing bracket.
-func (r *Reader) bracket(i, end int) (a mol.Atom, next int, err error) {
+func (r *Reader) bracket(i, end int) (next int, err error) {
+	a := r.m.AddAtom()
 	s := r.input[:end]
 	a.Flags = mol.NoImplicit
 	j := i + 1
 	if j < end && isDigit(s[j]) {
 		var n int32
 		if n, j, err = r.number(j, end); err != nil {
-			return a, 0, err
+			return 0, err
 		}
 		a.Isotope = uint16(n)
 	}
@@ -50,12 +51,12 @@ func (r *Reader) bracket(i, end int) (a mol.Atom, next int, err error) {
 		a.Z = 1
 		j++
 	} else {
-		if j, err = r.element(&a, j, end); err != nil {
-			return a, 0, err
+		if j, err = r.element(a, j, end); err != nil {
+			return 0, err
 		}
 		if j < end && s[j] == '@' {
-			if j, err = r.chirality(&a, j, end); err != nil {
-				return a, 0, err
+			if j, err = r.chirality(a, j, end); err != nil {
+				return 0, err
 			}
 		}
 	}
@@ -65,28 +66,28 @@ func (r *Reader) bracket(i, end int) (a mol.Atom, next int, err error) {
 		if j < end && isDigit(s[j]) {
 			var n int32
 			if n, j, err = r.number(j, end); err != nil {
-				return a, 0, err
+				return 0, err
 			}
 			a.ExplicitH = uint8(n)
 		}
 	}
-	if j, err = r.charge(&a, j, end); err != nil {
-		return a, 0, err
+	if j, err = r.charge(a, j, end); err != nil {
+		return 0, err
 	}
 	if j < end && s[j] == ':' {
 		if j+1 >= end || !isDigit(s[j+1]) {
-			return a, 0, r.fail(j, "an atom map number is missing")
+			return 0, r.fail(j, "an atom map number is missing")
 		}
 		if a.Map, j, err = r.number(j+1, end); err != nil {
-			return a, 0, err
+			return 0, err
 		}
 		a.Map++
 	}
 	if j >= end || s[j] == '\n' {
-		return a, 0, r.fail(i, "bracket is never closed")
+		return 0, r.fail(i, "bracket is never closed")
 	}
 	if s[j] != ']' {
-		return a, 0, r.fail(j, "unexpected %q in a bracket atom", s[j])
+		return 0, r.fail(j, "unexpected %q in a bracket atom", s[j])
 	}
 	if a.Chirality.IsTetrahedral() {
 		r.marked = true
@@ -96,7 +97,7 @@ func (r *Reader) bracket(i, end int) (a mol.Atom, next int, err error) {
 			r.m.MarkedOddly = true
 		}
 	}
-	return a, j + 1, nil
+	return j + 1, nil
 }
 
 // isHydrogen reports whether s[j] is an H that does not begin a longer symbol.

@@ -58,12 +58,9 @@ func (c *closures) slot(number int32) *int32 {
 	return &c.many[number]
 }
 
-// ringNumber reads the ring number at offset i: a digit, %nn or %(n…).
+// ringNumber reads the ring number %nn or %(n…) at offset i.
 func (r *Reader) ringNumber(i, end int) (number int32, next int, err error) {
 	s := r.input[:end]
-	if s[i] != '%' {
-		return int32(s[i] - '0'), i + 1, nil
-	}
 	if i+1 < end && s[i+1] == '(' {
 		j := i + 2
 		for ; j < end && isDigit(s[j]) && j < i+7; j++ {
@@ -122,7 +119,7 @@ func (r *Reader) turnForLateDigit(atom int32) {
 func (r *Reader) closeRings() error {
 	c := &r.closures
 	if len(c.all) == 0 {
-		r.m.Link()
+		r.m.Finish()
 		return nil
 	}
 	if c.opn > 0 {
@@ -151,12 +148,12 @@ func (r *Reader) closeRings() error {
 			return r.fail(cl.offset, "ring number %d joins an atom to itself", cl.number)
 		}
 		c.bond[cl.index] = int32(len(m.Bonds))
-		r.bond(cl.join(m))
+		m.AddBond(cl.join(m))
 	}
 	for i := range m.RingDigits {
 		m.RingDigits[i].Bond = c.bond[m.RingDigits[i].Bond]
 	}
-	m.Link()
+	m.Finish()
 	return r.checkDuplicates(first)
 }
 

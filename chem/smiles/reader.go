@@ -42,9 +42,8 @@ type bondMark struct {
 func (r *Reader) Read(m *mol.Mol, s []byte) error {
 	m.Reset()
 	r.input, r.m = s, m
-	defer func() { r.input, r.m = nil, nil }()
 	if len(s) == 0 {
-		m.Link()
+		m.Finish()
 		return nil
 	}
 	end, tail := len(s), 0
@@ -100,30 +99,32 @@ func (r *Reader) chain(i, end int) error {
 	for i < end {
 		c := s[i]
 		if o := organic[c]; o != 0 {
-			a := mol.Atom{Z: o&0x7f - 1}
-			width := 1
+			a := r.m.AddAtom()
+			a.Z = o&0x7f - 1
+			i++
 			if o >= 0x80 {
 				a.Flags = mol.Aromatic
-			} else if i+1 < end {
+			} else if i < end && s[i] >= 'l' {
 				switch {
-				case c == 'C' && s[i+1] == 'l':
-					a.Z, width = 17, 2
-				case c == 'B' && s[i+1] == 'r':
-					a.Z, width = 35, 2
+				case c == 'C' && s[i] == 'l':
+					a.Z = 17
+					i++
+				case c == 'B' && s[i] == 'r':
+					a.Z = 35
+					i++
 				}
 			}
-			prev = r.atom(a, prev, st, mark)
+			prev = r.join(prev, st, mark)
 			st, mark.symbol = complete, 0
-			i += width
 			continue
 		}
 		switch c {
 		case '[':
-			a, next, err := r.bracket(i, end)
+			next, err := r.bracket(i, end)
 			if err != nil {
 				return err
 			}
-			prev = r.atom(a, prev, st, mark)
+			prev = r.join(prev, st, mark)
 			st, mark.symbol = complete, 0
 			i = next
 			continue
@@ -151,9 +152,12 @@ func (r *Reader) chain(i, end int) error {
 			if st != complete && st != afterBond {
 				return r.fail(i, "a ring number must follow an atom")
 			}
-			number, next, err := r.ringNumber(i, end)
-			if err != nil {
-				return err
+			number, next := int32(c-'0'), i+1
+			if c == '%' {
+				var err error
+				if number, next, err = r.ringNumber(i, end); err != nil {
+					return err
+				}
 			}
 			r.ringDigit(number, i, prev, mark)
 			st, mark.symbol = complete, 0
@@ -270,33 +274,20 @@ func bondOf(symbol byte, a, b int32, bothAromatic bool) mol.Bond {
 	return bond
 }
 
-// atom appends a, bonded to prev unless the state says that it starts a
-// component, and returns its index.
-func (r *Reader) atom(a mol.Atom, prev int32, st state, mark bondMark) int32 {
+// join bonds the atom that was added last to prev, unless the state says that it
+// starts a component, and returns its index.
+func (r *Reader) join(prev int32, st state, mark bondMark) int32 {
 	m := r.m
-	i := int32(len(m.Atoms))
-	if st == atStart || st == afterDot {
-		a.Flags |= mol.Start
-		m.Atoms = append(m.Atoms, a)
+	i := int32(len(m.Atoms) - 1)
+	switch {
+	case st == atStart || st == afterDot:
+		m.Atoms[i].Flags |= mol.Start
 		return i
+	case mark.symbol == 0:
+		m.Chain(prev)
+	default:
+		m.AddBond(bondOf(mark.symbol, prev, i, m.Atoms[prev].Flags&m.Atoms[i].Flags&mol.Aromatic != 0))
 	}
-	m.Atoms = append(m.Atoms, a)
-	r.bond(bondOf(mark.symbol, prev, i, m.Atoms[prev].Flags&a.Flags&mol.Aromatic != 0))
 	m.ChainBonds++
 	return i
-}
-
-// bond appends b and counts it at both atoms.
-func (r *Reader) bond(b mol.Bond) {
-	m := r.m
-	m.Bonds = append(m.Bonds, b)
-	p, q := &m.Atoms[b.A], &m.Atoms[b.B]
-	p.Degree++
-	q.Degree++
-	p.Twice += b.Contribution(b.A)
-	q.Twice += b.Contribution(b.B)
-	if b.Flags&mol.Aromatic != 0 {
-		p.Flags |= mol.AromaticBond
-		q.Flags |= mol.AromaticBond
-	}
 }
