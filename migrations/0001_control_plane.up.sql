@@ -81,6 +81,7 @@ CREATE TABLE jobs (
     step_owner                 uuid,
     step_expires_at            timestamptz,
     step_failures              integer NOT NULL DEFAULT 0 CHECK (step_failures >= 0),
+    unsettled                  boolean NOT NULL DEFAULT false,
     cancel_requested_at        timestamptz,
     deletion_requested_at      timestamptz,
     error_code                 text NOT NULL DEFAULT '',
@@ -100,15 +101,16 @@ COMMENT ON COLUMN jobs.engine IS 'the engine of the first worker that claimed a 
 COMMENT ON COLUMN jobs.plan IS 'what the planner left: {shared, notes, rowsRead, rejectsArtifact}';
 COMMENT ON COLUMN jobs.step_owner IS 'the coordinator process that plans or reduces now; another may take the step once step_expires_at has passed';
 
+COMMENT ON COLUMN jobs.unsettled IS 'ended, and open tasks are still to be cancelled; a column of its own, because an index over the counters would make every update of them touch all indexes';
+
+-- No index holds or mentions the counters: so counting a completed task is a heap-only update.
 CREATE INDEX jobs_open_idx ON jobs (priority DESC, created_at, id) WHERE status IN ('created', 'planning', 'running', 'reducing');
 CREATE INDEX jobs_status_idx ON jobs (status, created_at, id);
 CREATE INDEX jobs_created_idx ON jobs (created_at, id);
 CREATE INDEX jobs_labels_idx ON jobs USING gin (labels jsonb_path_ops);
 CREATE INDEX jobs_ended_idx ON jobs (completed_at) WHERE completed_at IS NOT NULL AND ttl_seconds_after_finished > 0;
 CREATE INDEX jobs_deleting_idx ON jobs (deletion_requested_at) WHERE deletion_requested_at IS NOT NULL;
--- Ended jobs whose open tasks are still to be cancelled.
-CREATE INDEX jobs_unsettled_idx ON jobs (id)
-    WHERE status IN ('failed', 'cancelled') AND completed_tasks + failed_tasks + cancelled_tasks < total_tasks;
+CREATE INDEX jobs_unsettled_idx ON jobs (id) WHERE unsettled;
 -- For the foreign keys: removing an artifact looks for jobs that name it.
 CREATE INDEX jobs_input_idx ON jobs (input_artifact_id) WHERE input_artifact_id IS NOT NULL;
 CREATE INDEX jobs_result_idx ON jobs (result_artifact_id) WHERE result_artifact_id IS NOT NULL;
@@ -121,7 +123,7 @@ CREATE TABLE tasks (
     job_id             uuid NOT NULL REFERENCES jobs (id),
     chunk_index        integer NOT NULL CHECK (chunk_index >= 0),
     workload           text NOT NULL,
-    input_artifact_id  uuid REFERENCES artifacts (id),
+    input_artifact_id  uuid,
     input_uri          text,
     input_sha256       text NOT NULL CHECK (input_sha256 ~ '^[0-9a-f]{64}$'),
     parameters         jsonb NOT NULL DEFAULT '{}' CHECK (jsonb_typeof(parameters) = 'object'),
@@ -145,13 +147,17 @@ CREATE TABLE tasks (
     created_at         timestamptz NOT NULL DEFAULT now(),
     started_at         timestamptz,
     completed_at       timestamptz,
+    completed_by       uuid,
     version            bigint NOT NULL DEFAULT 1,
     CONSTRAINT tasks_job_chunk_key UNIQUE (job_id, chunk_index),
     CHECK ((input_artifact_id IS NULL) <> (input_uri IS NULL)),
     CHECK (last_failed_by IS NULL OR not_before IS NOT NULL),
     CONSTRAINT tasks_lease_check CHECK (
-        (status IN ('leased', 'running')) = (lease_owner IS NOT NULL AND lease_expires_at IS NOT NULL)),
-    CONSTRAINT tasks_result_check CHECK (status <> 'completed' OR result_artifact_id IS NOT NULL),
+        (status IN ('leased', 'running')) = (lease_owner IS NOT NULL)
+        AND (lease_owner IS NULL) = (lease_expires_at IS NULL)),
+    CONSTRAINT tasks_result_check CHECK (
+        (status = 'completed') = (result_artifact_id IS NOT NULL)
+        AND (status = 'completed') = (completed_by IS NOT NULL)),
     CHECK ((status IN ('completed', 'failed', 'cancelled')) = (completed_at IS NOT NULL))
 ) WITH (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
         autovacuum_vacuum_cost_delay = 0);
@@ -163,19 +169,28 @@ COMMENT ON COLUMN tasks.last_failed_by IS 'worker of the last failed attempt; ot
 COMMENT ON COLUMN tasks.not_before IS 'earliest time of the next attempt; set whenever last_failed_by is';
 COMMENT ON COLUMN tasks.notes IS 'the planner''s notes for the reducer; workers never see them';
 COMMENT ON COLUMN tasks.lease_expires_at IS 'renewed by heartbeats, so no index holds it: else no renewal could be a heap-only update';
+COMMENT ON COLUMN tasks.input_artifact_id IS 'the shard: an artifact of this very task, written and removed with it';
+COMMENT ON COLUMN tasks.completed_by IS 'worker of the attempt that completed the task; that attempt is not in attempts';
 
+-- A queue in one table is often given an index (status, lease_expires_at, created_at).
+-- Here it is split by who reads it, and no part mentions status, lease_expires_at or
+-- progress: what heartbeats change would otherwise be in an index, whatever its
+-- predicate, and no heartbeat could be a heap-only update. By the constraints above,
+--   pending            is  lease_owner IS NULL AND completed_at IS NULL,
+--   leased or running  is  lease_owner IS NOT NULL.
+--
 -- Serves the claim, which works within one job, in its order alone: ended tasks
 -- are not in it, so a claim costs the same with none or with ten million of them.
-CREATE INDEX tasks_claim_idx ON tasks (job_id, chunk_index) WHERE status = 'pending' AND last_failed_by IS NULL;
+CREATE INDEX tasks_claim_idx ON tasks (job_id, chunk_index)
+    WHERE lease_owner IS NULL AND completed_at IS NULL AND last_failed_by IS NULL;
 -- Tasks that have failed and wait for another attempt.
-CREATE INDEX tasks_retry_idx ON tasks (job_id, not_before) WHERE status = 'pending' AND last_failed_by IS NOT NULL;
+CREATE INDEX tasks_retry_idx ON tasks (job_id, not_before)
+    WHERE lease_owner IS NULL AND completed_at IS NULL AND last_failed_by IS NOT NULL;
 -- Leased tasks alone: the reaper's scan, the count against parallelism, a worker's tasks.
-CREATE INDEX tasks_lease_idx ON tasks (job_id, lease_owner) WHERE status IN ('leased', 'running');
--- The age of the queue. Pending tasks alone: lease_expires_at is NULL in all of
--- them, so that no heartbeat ever touches this index.
-CREATE INDEX tasks_queue_idx ON tasks (status, lease_expires_at, created_at) WHERE status = 'pending';
--- For the foreign keys: removing an artifact looks for tasks that name it.
-CREATE INDEX tasks_input_idx ON tasks (input_artifact_id) WHERE input_artifact_id IS NOT NULL;
+CREATE INDEX tasks_lease_idx ON tasks (job_id, lease_owner) WHERE lease_owner IS NOT NULL;
+-- Pending tasks by age.
+CREATE INDEX tasks_queue_idx ON tasks (created_at) WHERE lease_owner IS NULL AND completed_at IS NULL;
+-- For the foreign key: removing an artifact looks for tasks that name it.
 CREATE INDEX tasks_result_idx ON tasks (result_artifact_id) WHERE result_artifact_id IS NOT NULL;
 
 ALTER TABLE artifacts ADD FOREIGN KEY (task_id) REFERENCES tasks (id) DEFERRABLE INITIALLY DEFERRED;
@@ -184,17 +199,15 @@ CREATE TABLE attempts (
     task_id       uuid NOT NULL REFERENCES tasks (id),
     attempt       integer NOT NULL CHECK (attempt > 0),
     worker_id     uuid NOT NULL,
-    outcome       text NOT NULL CHECK (outcome IN ('completed', 'failed', 'lost', 'released', 'cancelled')),
+    outcome       text NOT NULL CHECK (outcome IN ('failed', 'lost', 'released', 'cancelled')),
     error_code    text NOT NULL DEFAULT '',
     error_message text NOT NULL DEFAULT '',
-    artifact_id   uuid,
     started_at    timestamptz NOT NULL,
     ended_at      timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (task_id, attempt)
 );
 
-COMMENT ON TABLE attempts IS 'Leases that have ended. The live one is in tasks.';
-COMMENT ON COLUMN attempts.artifact_id IS 'the manifest of a completed attempt, so that a repeated completion can be told from another one';
+COMMENT ON TABLE attempts IS 'Leases that ended without a result. The live one, and the one that completed the task, are in tasks.';
 
 CREATE TABLE task_logs (
     task_id    uuid NOT NULL REFERENCES tasks (id),

@@ -17,14 +17,15 @@ WITH candidate AS (
     SELECT id, chunk_index
     FROM   tasks
     WHERE  job_id = @job
-    AND    status = 'pending'
+    AND    lease_owner IS NULL
+    AND    completed_at IS NULL
     AND    last_failed_by IS NULL
     AND    chunk_index >= @floor
     ORDER BY chunk_index
     LIMIT  @limit
     FOR UPDATE SKIP LOCKED
 ), ranked AS (
-    SELECT id, row_number() OVER (ORDER BY chunk_index) AS rank
+    SELECT id, row_number() OVER () AS rank
     FROM   candidate
 ), pair AS (
     SELECT r.id, w.id AS worker
@@ -85,10 +86,10 @@ type claimResult struct {
 // first, once a refresh, so that a job that cannot succeed fails early.
 func (s *Store) claimInJob(ctx context.Context, g *claimGroup, owners []uuid.UUID) (claimResult, error) {
 	if g.job.parallelism == 0 && g.job.engine != nil {
-		return s.claimIn(ctx, s.pool, g, owners, len(owners))
+		return s.claimIn(ctx, s.claimPool, g, owners, len(owners))
 	}
 	var got claimResult
-	err := s.inTx(ctx, func(tx pgx.Tx) (err error) {
+	err := s.claimTx(ctx, func(tx pgx.Tx) (err error) {
 		got, err = s.claimLocked(ctx, tx, g, owners)
 		return err
 	})
@@ -105,7 +106,7 @@ const countLeasedSQL = `
 SELECT count(*)
 FROM   tasks
 WHERE  job_id = $1
-AND    status IN ('leased', 'running')`
+AND    lease_owner IS NOT NULL`
 
 // claimLocked claims under the lock of the job's row: so the number of
 // leases stays within the parallelism, and two engines cannot both be the first.
@@ -209,7 +210,8 @@ const dueRetriesSQL = `
 SELECT id, last_failed_by, not_before > coalesce(@now::timestamptz, now()) - @avoid::interval AS recent
 FROM   tasks
 WHERE  job_id = @job
-AND    status = 'pending'
+AND    lease_owner IS NULL
+AND    completed_at IS NULL
 AND    last_failed_by IS NOT NULL
 AND    not_before <= coalesce(@now::timestamptz, now())
 ORDER BY not_before
@@ -264,7 +266,7 @@ func (s *Store) claimRetries(ctx context.Context, q querier, g *claimGroup, owne
 		err = claimIn(tx)
 		return leased, err
 	}
-	err = s.inTx(ctx, claimIn)
+	err = s.claimTx(ctx, claimIn)
 	return leased, err
 }
 

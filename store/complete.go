@@ -9,8 +9,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	v1 "scimesh.dev/scimesh/api/v1"
-
 	"scimesh.dev/scimesh/store/batch"
 )
 
@@ -24,7 +22,7 @@ FROM   unnest(@tasks::uuid[], @workers::uuid[], @attempts::int[], @ids::uuid[], 
               @content_types::text[], @sizes::bigint[], @sha256s::text[])
        AS r(task, worker, attempt, id, filename, storage_key, content_type, size_bytes, sha256)
 JOIN   tasks t ON t.id = r.task
-              AND t.lease_owner = r.worker
+              AND t.lease_owner IS NOT DISTINCT FROM r.worker
               AND t.attempt = r.attempt
               AND t.lease_expires_at > coalesce(@now::timestamptz, now())
 ORDER BY t.id
@@ -86,7 +84,7 @@ const completeTasksSQL = `
 WITH done AS (
     UPDATE tasks t
     SET    status = 'completed', lease_owner = NULL, lease_expires_at = NULL, progress = NULL,
-           result_artifact_id = a.id, metrics = r.metrics::jsonb, error_code = '', error_message = '',
+           result_artifact_id = a.id, completed_by = r.worker, metrics = r.metrics::jsonb, error_code = '', error_message = '',
            completed_at = coalesce(@now::timestamptz, now()), version = t.version + 1
     FROM   unnest(@tasks::uuid[], @workers::uuid[], @attempts::int[], @artifacts::uuid[], @sha256s::text[],
                   @content_types::text[], @metrics::text[])
@@ -98,14 +96,10 @@ WITH done AS (
                       AND a.sha256 = r.sha256
                       AND (r.content_type = '' OR a.content_type = r.content_type)
     WHERE  t.id = r.task
-    AND    t.lease_owner = r.worker
+    AND    t.lease_owner IS NOT DISTINCT FROM r.worker
     AND    t.attempt = r.attempt
     AND    t.lease_expires_at > coalesce(@now::timestamptz, now())
-    RETURNING t.id, t.job_id, t.attempt, r.worker, a.id AS artifact, t.leased_at
-), ended AS (
-    INSERT INTO attempts (task_id, attempt, worker_id, outcome, artifact_id, started_at, ended_at)
-    SELECT id, attempt, worker, 'completed', artifact, leased_at, coalesce(@now::timestamptz, now())
-    FROM   done
+    RETURNING t.id, t.job_id, t.attempt, r.worker, a.id AS artifact
 ), healthy AS (
     UPDATE workers
     SET    failure_streak = '{}', quarantines = 0
@@ -184,42 +178,41 @@ func (s *Store) completeBatch(ctx context.Context, items []CompleteTaskParams) (
 	return results, nil
 }
 
-// The attempt that a completion names, and the artifact that it names if it is
-// of that task and attempt.
 const completionSQL = `
-SELECT t.job_id, a.outcome, a.artifact_id,
-       t.lease_owner = @worker AND t.attempt = @attempt
-           AND t.lease_expires_at > coalesce(@now::timestamptz, now()) AS live,
-       EXISTS (SELECT FROM artifacts x WHERE x.id = a.artifact_id AND x.sha256 = @sha256) AS same_bytes
+SELECT t.job_id,
+       t.completed_by IS NOT DISTINCT FROM @worker AND t.attempt = @attempt AS completed,
+       t.result_artifact_id IS NOT DISTINCT FROM @artifact AND coalesce(a.sha256 = @sha256, false) AS same,
+       t.attempt = @attempt AND t.lease_owner IS NOT DISTINCT FROM @worker
+           AND coalesce(t.lease_expires_at > coalesce(@now::timestamptz, now()), false) AS live
 FROM   tasks t
-LEFT JOIN attempts a ON a.task_id = t.id AND a.attempt = @attempt AND a.worker_id = @worker
+LEFT JOIN artifacts a ON a.id = t.result_artifact_id
 WHERE  t.id = @task`
 
 type completionRow struct {
-	JobID      uuid.UUID
-	Outcome    *string
-	ArtifactID *uuid.UUID
-	Live       *bool
-	SameBytes  bool
+	JobID uuid.UUID
+	// Completed: this attempt completed the task; Same: with the manifest given.
+	Completed, Same bool
+	// Live: this attempt holds the lease.
+	Live bool
 }
 
 // whyNotCompleted tells a repeated completion, which is accepted, from a
 // conflicting and a late one.
 func (s *Store) whyNotCompleted(ctx context.Context, p CompleteTaskParams) (Completion, error) {
 	r, err := collectOne[completionRow](ctx, s.pool, completionSQL, pgx.NamedArgs{
-		"task": p.Task, "worker": p.Worker, "attempt": p.Attempt, "sha256": p.SHA256, "now": s.now(),
+		"task": p.Task, "worker": p.Worker, "attempt": p.Attempt, "artifact": p.ArtifactID,
+		"sha256": p.SHA256, "now": s.now(),
 	})
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
 		return Completion{}, ErrNotFound
 	case err != nil:
 		return Completion{}, err
-	case deref(r.Outcome) == string(v1.AttemptCompleted):
-		if id(r.ArtifactID) == p.ArtifactID && r.SameBytes {
-			return Completion{JobID: r.JobID, Repeated: true}, nil
-		}
+	case r.Completed && r.Same:
+		return Completion{JobID: r.JobID, Repeated: true}, nil
+	case r.Completed:
 		return Completion{}, fmt.Errorf("%w: this attempt was completed with another result", ErrConflict)
-	case deref(r.Live):
+	case r.Live:
 		return Completion{}, fmt.Errorf("%w: the artifact is not one of this task and attempt", ErrConflict)
 	}
 	return Completion{}, ErrLeaseLost

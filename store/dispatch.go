@@ -117,8 +117,10 @@ const dispatchSQL = `
 SELECT j.id, j.name, j.workload, j.engine, j.parallelism, j.priority,
        j.total_tasks - j.completed_tasks - j.failed_tasks - j.cancelled_tasks AS open,
        CASE WHEN j.id = ANY (@dry::uuid[]) THEN
-           EXISTS (SELECT FROM tasks t WHERE t.job_id = j.id AND t.status = 'pending' AND t.last_failed_by IS NULL)
-           OR EXISTS (SELECT FROM tasks t WHERE t.job_id = j.id AND t.status = 'pending' AND t.last_failed_by IS NOT NULL
+           EXISTS (SELECT FROM tasks t WHERE t.job_id = j.id
+                   AND t.lease_owner IS NULL AND t.completed_at IS NULL AND t.last_failed_by IS NULL)
+           OR EXISTS (SELECT FROM tasks t WHERE t.job_id = j.id
+                      AND t.lease_owner IS NULL AND t.completed_at IS NULL AND t.last_failed_by IS NOT NULL
                       AND t.not_before <= coalesce(@now::timestamptz, now()))
        ELSE true END AS claimable
 FROM   jobs j

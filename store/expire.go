@@ -18,7 +18,7 @@ const expireLeasesSQL = `
 WITH gone AS (
     SELECT id, attempt, lease_owner, leased_at, lost_leases + 1 AS lost, max_attempts
     FROM   tasks
-    WHERE  status IN ('leased', 'running')
+    WHERE  lease_owner IS NOT NULL
     AND    lease_expires_at <= coalesce(@now::timestamptz, now())
     ORDER BY id
     LIMIT  @limit

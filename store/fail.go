@@ -86,7 +86,7 @@ const lockFailingTaskSQL = `
 SELECT job_id, chunk_index, failures, max_attempts
 FROM   tasks
 WHERE  id = @task
-AND    lease_owner = @worker
+AND    lease_owner IS NOT DISTINCT FROM @worker
 AND    attempt = @attempt
 AND    lease_expires_at > coalesce(@now::timestamptz, now())
 FOR UPDATE`

@@ -15,7 +15,7 @@ const maxErrorMessage = 4096
 
 const endJobSQL = `
 UPDATE jobs
-SET    status = @phase, error_code = @code, error_message = @message, conditions = @conditions,
+SET    status = @phase, unsettled = completed_tasks + failed_tasks + cancelled_tasks < total_tasks, error_code = @code, error_message = @message, conditions = @conditions,
        step_owner = NULL, step_expires_at = NULL, completed_at = coalesce(@now::timestamptz, now()),
        version = version + 1, updated_at = coalesce(@now::timestamptz, now())
 WHERE  id = @job`
@@ -73,9 +73,9 @@ func (s *Store) endJob(ctx context.Context, tx pgx.Tx, job Job, phase v1.JobPhas
 // Each kind of open task has a partial index of its own, so each is looked for
 // apart; a scan of all tasks of the job would read the ended ones again and again.
 var openTasksSQL = []string{
-	`status = 'pending' AND last_failed_by IS NULL`,
-	`status = 'pending' AND last_failed_by IS NOT NULL`,
-	`status IN ('leased', 'running')`,
+	`lease_owner IS NULL AND completed_at IS NULL AND last_failed_by IS NULL`,
+	`lease_owner IS NULL AND completed_at IS NULL AND last_failed_by IS NOT NULL`,
+	`lease_owner IS NOT NULL`,
 }
 
 const cancelTasksSQL = `
@@ -124,9 +124,10 @@ func (s *Store) CancelOpenTasks(ctx context.Context, job uuid.UUID, limit int) (
 		}
 		return tx.QueryRow(ctx, `
 			UPDATE jobs
-			SET    cancelled_tasks = cancelled_tasks + $2, version = version + sign($2)::int
+			SET    cancelled_tasks = cancelled_tasks + $2::int, version = version + sign($2::int)::int,
+			       unsettled = completed_tasks + failed_tasks + cancelled_tasks + $2::int < total_tasks
 			WHERE  id = $1
-			RETURNING completed_tasks + failed_tasks + cancelled_tasks < total_tasks`, job, cancelled).Scan(&more)
+			RETURNING unsettled`, job, cancelled).Scan(&more)
 	})
 	return more, err
 }

@@ -53,8 +53,7 @@ AND    id > @after
 UNION ALL
 SELECT id
 FROM   jobs
-WHERE  status IN ('failed', 'cancelled')
-AND    completed_tasks + failed_tasks + cancelled_tasks < total_tasks
+WHERE  unsettled
 AND    id > @after
 ORDER BY id
 LIMIT  @limit`

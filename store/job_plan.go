@@ -32,7 +32,7 @@ func (s *Store) FinishPlanning(ctx context.Context, t StepToken, p FinishPlannin
 
 	ctx, cancel := context.WithTimeout(ctx, planTimeout)
 	defer cancel()
-	err = s.retryTx(ctx, func(tx pgx.Tx) error { return s.finishPlanning(ctx, tx, t, p) })
+	err = retryTx(ctx, s.pool, func(tx pgx.Tx) error { return s.finishPlanning(ctx, tx, t, p) })
 	if errors.Is(translate(err), ErrConflict) {
 		return ErrLeaseLost // another planner has written the job's tasks
 	}

@@ -67,24 +67,22 @@ func (s *Store) FinishReduce(ctx context.Context, t StepToken, p FinishReducePar
 // cannot deliver it again.
 const retryPartialSQL = `
 WITH old AS (
-    SELECT id, attempt, failures + 1 AS failures, max_attempts, result_artifact_id
+    SELECT id, attempt, failures + 1 AS failures, max_attempts, result_artifact_id, completed_by, leased_at, completed_at
     FROM   tasks
     WHERE  job_id = @job AND chunk_index = @chunk AND status = 'completed'
     FOR UPDATE
 ), ended AS (
-    UPDATE attempts a
-    SET    outcome = 'failed', error_code = @code, error_message = @message
+    INSERT INTO attempts (task_id, attempt, worker_id, outcome, error_code, error_message, started_at, ended_at)
+    SELECT id, attempt, completed_by, 'failed', @code, @message, leased_at, completed_at
     FROM   old
-    WHERE  a.task_id = old.id AND a.attempt = old.attempt
-    RETURNING a.worker_id
 )
 UPDATE tasks t
 SET    status = CASE WHEN old.failures < old.max_attempts THEN 'pending' ELSE 'failed' END,
        completed_at = CASE WHEN old.failures < old.max_attempts THEN NULL ELSE coalesce(@now::timestamptz, now()) END,
-       failures = old.failures, result_artifact_id = NULL, metrics = NULL, progress = NULL,
-       last_failed_by = ended.worker_id, not_before = coalesce(@now::timestamptz, now()),
+       failures = old.failures, result_artifact_id = NULL, completed_by = NULL, metrics = NULL, progress = NULL,
+       last_failed_by = old.completed_by, not_before = coalesce(@now::timestamptz, now()),
        error_code = @code, error_message = @message, version = t.version + 1
-FROM   old, ended
+FROM   old
 WHERE  t.id = old.id
 RETURNING t.id, t.status, old.result_artifact_id`
 

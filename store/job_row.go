@@ -37,7 +37,7 @@ CROSS JOIN LATERAL (
            count(*) FILTER (WHERE t.status = 'running') AS running
     FROM   tasks t
     WHERE  t.job_id = j.id
-    AND    t.status IN ('leased', 'running')
+    AND    t.lease_owner IS NOT NULL
 ) l`
 
 // jobRow is a job as it comes from the database: nothing is decoded.

@@ -21,14 +21,15 @@ func leaseArgs[T any](items []T, lease func(T) Lease) (args pgx.NamedArgs) {
 	return pgx.NamedArgs{"tasks": tasks, "workers": workers, "attempts": attempts}
 }
 
-// The fence of a lease names no status: owner and expiry are set exactly while
-// a task is leased or running (tasks_lease_check), and a condition on the status
-// could make the planner walk an index of leases instead of the primary key.
+// The fence of a lease: owner and expiry are set exactly while a task is leased
+// or running (tasks_lease_check). A plain lease_owner = @worker would let the planner
+// walk the index of leases instead of the primary key, when its statistics
+// come from a moment without leases; IS NOT DISTINCT FROM means the same here and does not.
 const checkLeaseSQL = `
 SELECT lease_expires_at
 FROM   tasks
 WHERE  id = @task
-AND    lease_owner = @worker
+AND    lease_owner IS NOT DISTINCT FROM @worker
 AND    attempt = @attempt
 AND    lease_expires_at > coalesce(@now::timestamptz, now())`
 
@@ -56,7 +57,7 @@ SET    lease_expires_at = coalesce(@now::timestamptz, now()) + @ttl::interval,
 FROM   unnest(@tasks::uuid[], @workers::uuid[], @attempts::int[], @progress::real[]) AS r(task, worker, attempt, progress),
        jobs j
 WHERE  t.id = r.task
-AND    t.lease_owner = r.worker
+AND    t.lease_owner IS NOT DISTINCT FROM r.worker
 AND    t.attempt = r.attempt
 AND    t.lease_expires_at > coalesce(@now::timestamptz, now())
 AND    j.id = t.job_id
@@ -122,7 +123,7 @@ WITH held AS (
     SELECT id, attempt, lease_owner, leased_at
     FROM   tasks
     WHERE  id = @task
-    AND    lease_owner = @worker
+    AND    lease_owner IS NOT DISTINCT FROM @worker
     AND    attempt = @attempt
     AND    lease_expires_at > coalesce(@now::timestamptz, now())
     FOR UPDATE

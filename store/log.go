@@ -25,7 +25,9 @@ const logMarker = "\n[the log was cut here: it reached its limit]\n"
 const logOwnerSQL = `
 SELECT EXISTS (
     SELECT FROM tasks
-    WHERE  id = @task AND attempt = @attempt AND lease_owner = @worker
+    WHERE  id = @task AND attempt = @attempt
+    AND    (lease_owner IS NOT DISTINCT FROM @worker
+            OR completed_by IS NOT DISTINCT FROM @worker AND completed_at > coalesce(@now::timestamptz, now()) - @grace::interval)
 ) OR EXISTS (
     SELECT FROM attempts
     WHERE  task_id = @task AND attempt = @attempt AND worker_id = @worker
@@ -108,6 +110,10 @@ SELECT EXISTS (
     SELECT FROM attempts
     WHERE  task_id = @task AND attempt = @attempt
     AND    (outcome = 'lost' OR ended_at <= coalesce(@now::timestamptz, now()) - @grace::interval)
+) OR EXISTS (
+    SELECT FROM tasks
+    WHERE  id = @task AND attempt = @attempt AND completed_by IS NOT NULL
+    AND    completed_at <= coalesce(@now::timestamptz, now()) - @grace::interval
 )`
 
 // ReadLog returns the log of an attempt from a byte offset, at most about

@@ -50,10 +50,9 @@ type Attempt struct {
 	Outcome      v1.AttemptOutcome
 	ErrorCode    string
 	ErrorMessage string
-	// ArtifactID is the manifest of a completed attempt.
-	ArtifactID uuid.UUID
-	Metrics    json.RawMessage
-	StartedAt  time.Time
+	// Metrics are those of the attempt that completed the task.
+	Metrics   json.RawMessage
+	StartedAt time.Time
 	// EndedAt is zero for the live attempt.
 	EndedAt  time.Time
 	LogBytes int64

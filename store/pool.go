@@ -37,6 +37,24 @@ func poolConfig(cfg Config) (*pgxpool.Config, error) {
 	return pc, nil
 }
 
+// claimConfig is the configuration of the connections for claims. Claims run one batch
+// at a time, so they need few. Their statements are right only with one plan,
+// nested loops over the claim's own index in its order; but the planner, whose
+// statistics of a queue are stale by nature, may take the table for nearly
+// empty and read and sort all of it for each claim. So it is left no choice.
+func claimConfig(cfg Config) (*pgxpool.Config, error) {
+	pc, err := poolConfig(cfg)
+	if err != nil {
+		return nil, err
+	}
+	pc.MaxConns = 2
+	for _, name := range []string{"enable_sort", "enable_bitmapscan", "enable_seqscan", "enable_hashjoin", "enable_mergejoin"} {
+		pc.ConnConfig.RuntimeParams[name] = "off"
+	}
+	pc.ConnConfig.RuntimeParams["plan_cache_mode"] = "force_generic_plan"
+	return pc, nil
+}
+
 // setParam sets a run-time parameter unless the URL does.
 func setParam(c *pgx.ConnConfig, name, value string) {
 	if _, ok := c.RuntimeParams[name]; !ok {

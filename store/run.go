@@ -109,7 +109,7 @@ SET    seen_at = excluded.seen_at`
 const extendLeasesSQL = `
 UPDATE tasks
 SET    lease_expires_at = coalesce(@now::timestamptz, now()) + @ttl::interval
-WHERE  status IN ('leased', 'running')
+WHERE  lease_owner IS NOT NULL
 AND    lease_expires_at > coalesce(@seen::timestamptz, '-infinity')
 AND    lease_expires_at < coalesce(@now::timestamptz, now()) + @ttl::interval`
 

@@ -21,7 +21,7 @@ const ChannelJobs = "scimesh_jobs"
 type Config struct {
 	// URL is a PostgreSQL connection string. It may hold a password: it is in no error and no log.
 	URL string
-	// MaxConns bounds the pool; 10 by default. Listen adds a connection of its own.
+	// MaxConns bounds the pool; 10 by default. Claims use two connections more, Listen one.
 	MaxConns int32
 	// QueryTimeout bounds every statement, in the client and in the server; 10 s by default.
 	QueryTimeout time.Duration
@@ -57,7 +57,9 @@ func (c Config) withDefaults() Config {
 type Store struct {
 	cfg  Config
 	pool *pgxpool.Pool
-	log  *zap.Logger
+	// claimPool has connections whose planner settings suit claims alone.
+	claimPool *pgxpool.Pool
+	log       *zap.Logger
 
 	dispatch *dispatcher
 	workers  workerCache
@@ -78,16 +80,17 @@ type Store struct {
 // not answer, and ErrSchemaVersion if it holds another schema.
 func Open(ctx context.Context, cfg Config) (*Store, error) {
 	cfg = cfg.withDefaults()
-	pc, err := poolConfig(cfg)
+	pool, err := openPool(ctx, cfg, poolConfig)
 	if err != nil {
 		return nil, err
 	}
-	pool, err := pgxpool.NewWithConfig(ctx, pc)
+	claimPool, err := openPool(ctx, cfg, claimConfig)
 	if err != nil {
-		return nil, fmt.Errorf("open database: %w", translate(err))
+		pool.Close()
+		return nil, err
 	}
 	s := &Store{
-		cfg: cfg, pool: pool, log: cfg.Logger, dispatch: newDispatcher(),
+		cfg: cfg, pool: pool, claimPool: claimPool, log: cfg.Logger, dispatch: newDispatcher(),
 		workers: workerCache{byID: map[uuid.UUID]*workerInfo{}}, touched: map[uuid.UUID]struct{}{},
 	}
 	s.claims = s.newClaims()
@@ -95,10 +98,23 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	s.records = newQueue(s, s.recordBatch)
 	s.results = newQueue(s, s.completeBatch)
 	if err := s.checkSchema(ctx); err != nil {
-		pool.Close()
+		s.Close()
 		return nil, err
 	}
 	return s, nil
+}
+
+// openPool makes a pool; it connects when it is first used.
+func openPool(ctx context.Context, cfg Config, configure func(Config) (*pgxpool.Config, error)) (*pgxpool.Pool, error) {
+	pc, err := configure(cfg)
+	if err != nil {
+		return nil, err
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, pc)
+	if err != nil {
+		return nil, fmt.Errorf("open database: %w", translate(err))
+	}
+	return pool, nil
 }
 
 // newQueue returns a group-commit queue over run.
@@ -107,7 +123,10 @@ func newQueue[Req, Res any](s *Store, run func(context.Context, []Req) ([]batch.
 }
 
 // Close ends all connections. Operations in flight fail.
-func (s *Store) Close() { s.pool.Close() }
+func (s *Store) Close() {
+	s.claimPool.Close()
+	s.pool.Close()
+}
 
 // LeaseTTL is how long a claimed or renewed lease lasts.
 func (s *Store) LeaseTTL() time.Duration { return s.cfg.LeaseTTL }

@@ -72,7 +72,7 @@ SELECT` + taskColumns + taskTables + `
 WHERE  t.id = @task`
 
 const getAttemptsSQL = `
-SELECT a.attempt, a.worker_id, w.name AS worker_name, a.outcome, a.error_code, a.error_message, a.artifact_id,
+SELECT a.attempt, a.worker_id, w.name AS worker_name, a.outcome, a.error_code, a.error_message,
        a.started_at, a.ended_at, coalesce(l.bytes, 0) AS log_bytes
 FROM   attempts a
 LEFT JOIN workers w ON w.id = a.worker_id
@@ -83,12 +83,13 @@ LEFT JOIN LATERAL (
 ) l ON true
 WHERE  a.task_id = @task
 UNION ALL
-SELECT t.attempt, t.lease_owner, w.name, 'active', '', '', NULL, t.leased_at, NULL,
+SELECT t.attempt, coalesce(t.lease_owner, t.completed_by), w.name,
+       CASE WHEN t.lease_owner IS NULL THEN 'completed' ELSE 'active' END, '', '', t.leased_at, t.completed_at,
        coalesce((SELECT max(g."offset" + length(g.body)) FROM task_logs g WHERE g.task_id = t.id AND g.attempt = t.attempt), 0)
 FROM   tasks t
-LEFT JOIN workers w ON w.id = t.lease_owner
+LEFT JOIN workers w ON w.id = coalesce(t.lease_owner, t.completed_by)
 WHERE  t.id = @task
-AND    t.lease_owner IS NOT NULL
+AND    coalesce(t.lease_owner, t.completed_by) IS NOT NULL
 ORDER BY 1`
 
 type attemptRow struct {
@@ -98,7 +99,6 @@ type attemptRow struct {
 	Outcome      string
 	ErrorCode    string
 	ErrorMessage string
-	ArtifactID   *uuid.UUID
 	StartedAt    time.Time
 	EndedAt      *time.Time
 	LogBytes     int64
@@ -130,10 +130,10 @@ var readSnapshot = pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.R
 func (r attemptRow) attempt(t Task) Attempt {
 	a := Attempt{
 		Attempt: r.Attempt, Worker: r.WorkerID, WorkerName: deref(r.WorkerName), Outcome: v1.AttemptOutcome(r.Outcome),
-		ErrorCode: r.ErrorCode, ErrorMessage: r.ErrorMessage, ArtifactID: id(r.ArtifactID),
+		ErrorCode: r.ErrorCode, ErrorMessage: r.ErrorMessage,
 		StartedAt: r.StartedAt.UTC(), EndedAt: utc(r.EndedAt), LogBytes: r.LogBytes,
 	}
-	if a.Outcome == v1.AttemptCompleted && a.Attempt == t.Attempt {
+	if a.Outcome == v1.AttemptCompleted {
 		a.Metrics = t.Metrics
 	}
 	return a
@@ -185,7 +185,6 @@ SELECT` + taskColumns + taskTables + `
 WHERE  (@after_job::uuid IS NULL OR (t.job_id, t.chunk_index) > (@after_job, @after_chunk::int))
 AND    (@job::uuid IS NULL OR t.job_id = @job)
 AND    (@phases::text[] IS NULL OR t.status = ANY (@phases))
-AND    t.status IN ('leased', 'running')
 AND    t.lease_owner = @worker
 ORDER BY t.job_id, t.chunk_index
 LIMIT  @limit`

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 // querier is a pool, a connection or a transaction.
@@ -25,12 +26,17 @@ const txAttempts = 4
 func (s *Store) inTx(ctx context.Context, fn func(tx pgx.Tx) error) error {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.QueryTimeout)
 	defer cancel()
-	return s.retryTx(ctx, fn)
+	return retryTx(ctx, s.pool, fn)
 }
 
-func (s *Store) retryTx(ctx context.Context, fn func(tx pgx.Tx) error) (err error) {
+// claimTx is inTx on a connection for claims.
+func (s *Store) claimTx(ctx context.Context, fn func(tx pgx.Tx) error) error {
+	return retryTx(ctx, s.claimPool, fn)
+}
+
+func retryTx(ctx context.Context, pool *pgxpool.Pool, fn func(tx pgx.Tx) error) (err error) {
 	for range txAttempts {
-		err = pgx.BeginFunc(ctx, s.pool, fn)
+		err = pgx.BeginFunc(ctx, pool, fn)
 		if !retryable(err) {
 			return err
 		}

@@ -46,24 +46,12 @@ var invariants = []struct{ name, sql string }{
 		LEFT JOIN artifacts a ON a.id = t.result_artifact_id
 		WHERE  t.status = 'completed'
 		AND    (a.task_id, a.kind, a.attempt) IS DISTINCT FROM (t.id, 'partial_result', t.attempt)`},
-	{"completion", `
-		SELECT 'task/' || t.id, 'its last attempt is not the one that completed it'
-		FROM   tasks t
-		LEFT JOIN attempts a ON a.task_id = t.id AND a.attempt = t.attempt
-		WHERE  t.status = 'completed'
-		AND    (a.outcome, a.artifact_id) IS DISTINCT FROM ('completed', t.result_artifact_id)`},
-	{"completed-twice", `
-		SELECT 'task/' || task_id, count(*) || ' attempts completed it'
-		FROM   attempts
-		WHERE  outcome = 'completed'
-		GROUP BY task_id
-		HAVING count(*) > 1`},
 	{"attempts", `
 		SELECT 'task/' || t.id, format('attempt %s, but %s attempts have ended', t.attempt, count(a.attempt))
 		FROM   tasks t
 		LEFT JOIN attempts a ON a.task_id = t.id
 		GROUP BY t.id
-		HAVING count(a.attempt) <> t.attempt - CASE WHEN t.lease_owner IS NULL THEN 0 ELSE 1 END`},
+		HAVING count(a.attempt) <> t.attempt - CASE WHEN coalesce(t.lease_owner, t.completed_by) IS NULL THEN 0 ELSE 1 END`},
 	{"budget", `
 		SELECT 'task/' || t.id, format('%s failures and %s lost leases counted, %s and %s recorded, %s permitted',
 		       t.failures, t.lost_leases, a.failed, a.lost, t.max_attempts)
@@ -78,19 +66,19 @@ var invariants = []struct{ name, sql string }{
 	{"lease-overdue", `
 		SELECT 'task/' || id, 'its lease ran out at ' || lease_expires_at
 		FROM   tasks
-		WHERE  status IN ('leased', 'running')
+		WHERE  lease_owner IS NOT NULL
 		AND    lease_expires_at < coalesce(@now::timestamptz, now()) - interval '5 minutes'`},
 	{"lease-owner", `
 		SELECT 'task/' || t.id, 'leased to worker ' || t.lease_owner || ', which does not exist'
 		FROM   tasks t
 		LEFT JOIN workers w ON w.id = t.lease_owner
-		WHERE  t.status IN ('leased', 'running')
+		WHERE  t.lease_owner IS NOT NULL
 		AND    w.id IS NULL`},
 	{"parallelism", `
 		SELECT 'job/' || j.name, format('%s tasks leased, %s permitted', t.leased, j.parallelism)
 		FROM   jobs j
 		CROSS JOIN LATERAL (
-		    SELECT count(*) AS leased FROM tasks WHERE job_id = j.id AND status IN ('leased', 'running')
+		    SELECT count(*) AS leased FROM tasks WHERE job_id = j.id AND lease_owner IS NOT NULL
 		) t
 		WHERE  j.parallelism > 0
 		AND    j.generation = 1
@@ -106,6 +94,12 @@ var invariants = []struct{ name, sql string }{
 		FROM   jobs
 		WHERE  step_owner IS NOT NULL
 		AND    status NOT IN ('planning', 'reducing')`},
+	{"input", `
+		SELECT 'task/' || t.id, 'its input is no shard of this task'
+		FROM   tasks t
+		LEFT JOIN artifacts a ON a.id = t.input_artifact_id
+		WHERE  t.input_artifact_id IS NOT NULL
+		AND    (a.task_id, a.kind, a.sha256) IS DISTINCT FROM (t.id, 'shard', t.input_sha256)`},
 	{"future-artifact", `
 		SELECT 'artifact/' || a.id, format('of attempt %s of a task at attempt %s', a.attempt, t.attempt)
 		FROM   artifacts a

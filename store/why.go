@@ -15,7 +15,8 @@ SELECT count(*) FILTER (WHERE not_before > coalesce(@now::timestamptz, now())),
        min(not_before) FILTER (WHERE not_before > coalesce(@now::timestamptz, now()))
 FROM   tasks
 WHERE  job_id = @job
-AND    status = 'pending'
+AND    lease_owner IS NULL
+AND    completed_at IS NULL
 AND    last_failed_by IS NOT NULL`
 
 const whyAheadSQL = `
@@ -25,13 +26,13 @@ WHERE  j.status = 'running'
 AND    NOT j.suspend
 AND    j.cancel_requested_at IS NULL
 AND    j.priority > @priority
-AND    EXISTS (SELECT FROM tasks t WHERE t.job_id = j.id AND t.status = 'pending')`
+AND    EXISTS (SELECT FROM tasks t WHERE t.job_id = j.id AND t.lease_owner IS NULL AND t.completed_at IS NULL)`
 
 const whyWorkersSQL = `
 WITH active AS (
     SELECT DISTINCT lease_owner
     FROM   tasks
-    WHERE  status IN ('leased', 'running')
+    WHERE  lease_owner IS NOT NULL
 ), seen AS (
     SELECT w.capabilities ? @workload AS capable, w.status <> 'offline' AS online,
            @engine::text = '' OR w.engine = @engine AS same_engine,
@@ -94,14 +95,12 @@ GROUP BY status`
 const statsLeasesSQL = `
 SELECT count(*) FILTER (WHERE status = 'leased'), count(*) FILTER (WHERE status = 'running')
 FROM   tasks
-WHERE  status IN ('leased', 'running')`
+WHERE  lease_owner IS NOT NULL`
 
-// The required index over (status, lease_expires_at, created_at) gives the
-// oldest pending task without a scan: its second column is NULL in all of them.
 const statsAgesSQL = `
 SELECT coalesce(extract(epoch FROM coalesce(@now::timestamptz, now()) - (
            SELECT created_at FROM tasks
-           WHERE  status = 'pending' AND lease_expires_at IS NULL
+           WHERE  lease_owner IS NULL AND completed_at IS NULL
            ORDER BY created_at LIMIT 1)), 0)::float8,
        coalesce((SELECT extract(epoch FROM max(now() - xact_start))
                  FROM   pg_stat_activity

@@ -24,7 +24,7 @@ FROM   workers w
 LEFT JOIN (
     SELECT lease_owner, count(*) AS active
     FROM   tasks
-    WHERE  status IN ('leased', 'running')
+    WHERE  lease_owner IS NOT NULL
     GROUP BY lease_owner
 ) l ON l.lease_owner = w.id`
 

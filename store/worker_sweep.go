@@ -50,7 +50,7 @@ const sweepWorkersSQL = `
 WITH active AS (
     SELECT lease_owner, count(*) AS tasks
     FROM   tasks
-    WHERE  status IN ('leased', 'running')
+    WHERE  lease_owner IS NOT NULL
     GROUP BY lease_owner
 ), next AS (
     SELECT w.id, w.status AS old,

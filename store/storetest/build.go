@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -133,14 +134,21 @@ func TryClaim(t testing.TB, s *store.Store, w store.Worker) (store.LeasedTask, b
 	return task, ok
 }
 
-// Complete records a partial result of that content and completes the task.
-func Complete(t testing.TB, s *store.Store, task store.LeasedTask, content string) store.Artifact {
+// Record records a partial result of that content.
+func Record(t testing.TB, s *store.Store, task store.LeasedTask, content string) store.Artifact {
 	t.Helper()
-	a, err := s.RecordTaskArtifact(t.Context(), store.RecordTaskArtifactParams{Lease: task.Lease, FileRef: File("partial.csv", content)})
+	a, err := s.RecordTaskArtifact(context.Background(), store.RecordTaskArtifactParams{Lease: task.Lease, FileRef: File("partial.csv", content)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.CompleteTask(t.Context(), store.CompleteTaskParams{Lease: task.Lease, ArtifactID: a.ID, SHA256: a.SHA256}); err != nil {
+	return a
+}
+
+// Complete records a partial result of that content and completes the task.
+func Complete(t testing.TB, s *store.Store, task store.LeasedTask, content string) store.Artifact {
+	t.Helper()
+	a := Record(t, s, task, content)
+	if _, err := s.CompleteTask(context.Background(), store.CompleteTaskParams{Lease: task.Lease, ArtifactID: a.ID, SHA256: a.SHA256}); err != nil {
 		t.Fatal(err)
 	}
 	return a
