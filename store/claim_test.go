@@ -106,7 +106,7 @@ func TestLastTasksEndAtTheSameMoment(t *testing.T) {
 			t.Errorf("job %s was announced %d times, want once", job, announced[job])
 		}
 	}
-	reducible, err := a.JobsToReduce(t.Context(), jobs+1)
+	reducible, err := a.JobsToReduce(t.Context(), uuid.Nil, jobs+1)
 	if err != nil || len(reducible) != jobs {
 		t.Errorf("%d jobs to reduce, %v, want %d", len(reducible), err, jobs)
 	}
