@@ -94,8 +94,11 @@ func classify(err error) *apiError {
 	var known *apiError
 	var invalid *v1.InvalidError
 	var immutable *store.ImmutableError
+	var blamed *store.FieldError
 	var tooLarge *http.MaxBytesError
 	switch {
+	case errors.As(err, &blamed):
+		return invalidRequest(field.ErrorList{{Type: field.ErrorTypeForbidden, Field: blamed.Field, Detail: blamed.Message, BadValue: field.OmitValueType{}}})
 	case errors.As(err, &known):
 		return known
 	case errors.As(err, &invalid):

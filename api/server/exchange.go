@@ -43,8 +43,8 @@ func nameOperation(next StrictHandlerFunc, operationID string) StrictHandlerFunc
 var validRequestID = regexp.MustCompile(`^[A-Za-z0-9._:-]{1,128}$`)
 
 // requestID is the client's, if it is one, or a new one.
-func requestID(h http.Header) string {
-	if id := h.Get("X-Request-ID"); validRequestID.MatchString(id) {
+func (s *Server) requestID(h http.Header) string {
+	if id := h.Get("X-Request-ID"); validRequestID.MatchString(id) && s.tokens.redact(id) == id {
 		return id
 	}
 	id, err := uuid.NewV7()

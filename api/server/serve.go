@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
 
 	v1 "scimesh.dev/scimesh/api/v1"
 	"scimesh.dev/scimesh/api/wire"
@@ -17,7 +18,7 @@ import (
 // ServeHTTP serves one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
-	x := &exchange{id: requestID(r.Header)}
+	x := &exchange{id: s.requestID(r.Header)}
 	x.log = s.log.With(zap.String("request_id", x.id))
 	x.w = &recorder{ResponseWriter: w, control: http.NewResponseController(w), stall: s.cfg.StallTimeout}
 	r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x))
@@ -112,11 +113,16 @@ func (s *Server) finish(x *exchange, r *http.Request, pattern string, rt route, 
 	}
 	s.metrics.observe(pattern, r.Method, status, took)
 	fields := append([]zap.Field{
-		zap.String("operation", x.operation), zap.String("method", v1.Quote(r.Method)), zap.String("path", s.tokens.redact(loggedPath(r))),
+		zap.String("operation", x.operation), zap.String("method", v1.Quote(r.Method)), zap.String("path", loggedPath(r)),
 		zap.Int("status", status), zap.Int64("bytes", x.w.bytes), zap.Duration("took", took), zap.String("remote", r.RemoteAddr),
 	}, x.fields...)
 	if x.err != nil {
-		fields = append(fields, zap.String("error", s.tokens.redact(x.err.Error())))
+		fields = append(fields, zap.String("error", x.err.Error()))
+	}
+	for i := range fields {
+		if fields[i].Type == zapcore.StringType {
+			fields[i].String = s.tokens.redact(fields[i].String) // clients choose names and paths
+		}
 	}
 	logLevel(status, rt.quiet)(x.log)("request", fields...)
 }

@@ -44,6 +44,7 @@ type jobStore interface {
 
 type taskStore interface {
 	GetTask(ctx context.Context, id uuid.UUID) (store.Task, error)
+	FindTask(ctx context.Context, job uuid.UUID, chunkIndex int32) (uuid.UUID, error)
 	GetTaskInput(ctx context.Context, id uuid.UUID) (store.TaskInput, error)
 	ListTasks(ctx context.Context, f store.TaskFilter, p store.Page) (store.List[store.Task], error)
 	ReadLog(ctx context.Context, task uuid.UUID, attempt int32, offset int64, limit int) (store.LogChunk, error)

@@ -25,7 +25,7 @@ func (s handlers) CreateJob(ctx context.Context, req CreateJobRequestObject) (Cr
 	if err != nil {
 		return nil, err
 	}
-	p, err := s.prepare(ctx, job, v1.ValidateOptions{NameOptional: true})
+	p, err := s.prepare(job, v1.ValidateOptions{NameOptional: true})
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func (s handlers) ApplyJob(ctx context.Context, req ApplyJobRequestObject) (Appl
 		path := field.NewPath("metadata", "name")
 		return nil, v1.AsError(field.ErrorList{field.Invalid(path, v1.Quote(job.Metadata.Name), "must be the name in the path of the request")})
 	}
-	p, err := s.prepare(ctx, job, v1.ValidateOptions{})
+	p, err := s.prepare(job, v1.ValidateOptions{})
 	if err != nil {
 		return nil, err
 	}
@@ -87,18 +87,9 @@ func manifest(asJSON *v1.JobManifest, asYAML io.Reader) (v1.Job, error) {
 	return v1.DecodeJob(data)
 }
 
-// prepare checks a Job in full, as far as it can be told without reading its
-// input, and returns what the store keeps.
-func (s *Server) prepare(ctx context.Context, job v1.Job, opts v1.ValidateOptions) (store.CreateJobParams, error) {
-	p, errs := s.check(job, opts)
-	if len(errs) > 0 {
-		return p, v1.AsError(errs)
-	}
-	return p, s.resolveInput(ctx, &p.Spec.Input)
-}
-
-// check applies defaults and validates, with the workload.
-func (s *Server) check(job v1.Job, opts v1.ValidateOptions) (store.CreateJobParams, field.ErrorList) {
+// prepare applies defaults, checks a Job as far as it can be told without the
+// database and without its input, and returns what the store keeps.
+func (s *Server) prepare(job v1.Job, opts v1.ValidateOptions) (store.CreateJobParams, error) {
 	opts.URIs = v1.URIPolicy{AllowedHosts: s.cfg.AllowedHosts}
 	v1.Default(&job)
 	errs := v1.Validate(&job, opts)
@@ -115,44 +106,16 @@ func (s *Server) check(job v1.Job, opts v1.ValidateOptions) (store.CreateJobPara
 	return store.CreateJobParams{
 		Name: job.Metadata.Name, Labels: job.Metadata.Labels, Annotations: job.Metadata.Annotations,
 		Spec: job.Spec, WorkloadVersion: version,
-	}, errs
-}
-
-// resolveInput checks that the input exists. An uploaded input is kept by its
-// SHA-256: the same bytes are the same input, whichever upload brought them.
-func (s *Server) resolveInput(ctx context.Context, in *v1.JobInput) error {
-	path := field.NewPath("spec", "input")
-	switch {
-	case in.SHA256 != "":
-		_, err := s.store.FindArtifact(ctx, in.SHA256)
-		if errors.Is(err, store.ErrNotFound) {
-			return v1.AsError(field.ErrorList{field.NotFound(path.Child("sha256"), in.SHA256)})
-		}
-		return err
-	case in.Artifact != nil:
-		a, err := s.store.GetArtifact(ctx, *in.Artifact)
-		if errors.Is(err, store.ErrNotFound) {
-			return v1.AsError(field.ErrorList{field.NotFound(path.Child("artifact"), in.Artifact.String())})
-		}
-		if err == nil && a.Kind == v1.ArtifactInput {
-			*in = v1.JobInput{SHA256: a.SHA256}
-		}
-		return err
-	}
-	return nil
+	}, v1.AsError(errs)
 }
 
 // wouldCreate is CreateJob without the creation.
 func (s *Server) wouldCreate(ctx context.Context, p store.CreateJobParams) (store.Job, error) {
-	switch _, err := s.store.GetJob(ctx, p.Name); {
-	case err == nil, errors.Is(err, store.ErrDamaged):
-		return store.Job{}, store.ErrConflict
-	case !errors.Is(err, store.ErrNotFound):
-		return store.Job{}, err
+	j, op, err := s.store.ApplyJob(ctx, p, true)
+	if err == nil && op != store.ApplyCreated {
+		err = store.ErrConflict
 	}
-	return store.Job{
-		Name: p.Name, Labels: p.Labels, Annotations: p.Annotations, Spec: p.Spec, WorkloadVersion: p.WorkloadVersion, Phase: v1.JobCreated,
-	}, nil
+	return j, err
 }
 
 func createError(err error, name string) error {

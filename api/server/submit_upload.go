@@ -25,7 +25,7 @@ func (s handlers) UploadJob(ctx context.Context, req UploadJobRequestObject) (Up
 	if err != nil {
 		return nil, err
 	}
-	p.Spec.Input = v1.JobInput{SHA256: a.SHA256}
+	p.Spec.Input = v1.JobInput{Artifact: &a.ID}
 	j, err := s.store.CreateJob(ctx, p)
 	if err != nil {
 		return nil, createError(err, p.Name)
@@ -51,15 +51,18 @@ func (s *Server) uploadedJob(ctx context.Context, body *multipart.Reader) (store
 	if err != nil {
 		return store.CreateJobParams{}, err
 	}
-	p, errs := s.check(job, v1.ValidateOptions{NameOptional: true, InputOptional: true})
-	if len(errs) > 0 {
-		return p, v1.AsError(errs)
+	p, err := s.prepare(job, v1.ValidateOptions{NameOptional: true, InputOptional: true})
+	if err != nil {
+		return p, err
 	}
 	if p.Name == "" {
 		p.Name = generateName(p.Spec.Workload)
 	}
-	if _, err := s.wouldCreate(ctx, p); err != nil {
-		return p, createError(err, p.Name)
+	switch _, err := s.store.GetJob(ctx, p.Name); {
+	case err == nil, errors.Is(err, store.ErrDamaged):
+		return p, createError(store.ErrConflict, p.Name)
+	case !errors.Is(err, store.ErrNotFound):
+		return p, err
 	}
 	return p, nil
 }

@@ -93,19 +93,6 @@ func (s *Server) taskID(ctx context.Context, name string) (uuid.UUID, error) {
 		}
 		return uuid.Nil, err
 	}
-	p := store.Page{Limit: maxPage}
-	for {
-		l, err := s.store.ListTasks(ctx, store.TaskFilter{Job: j.ID}, p)
-		if err != nil {
-			return uuid.Nil, err
-		}
-		for _, t := range l.Items {
-			if int64(t.ChunkIndex) == chunk {
-				return t.ID, nil
-			}
-		}
-		if p.Continue = l.Continue; p.Continue == "" {
-			return uuid.Nil, notFound("task", name)
-		}
-	}
+	id, err := s.store.FindTask(ctx, j.ID, int32(chunk))
+	return id, describe(err, "task", name)
 }
