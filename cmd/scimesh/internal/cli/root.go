@@ -12,6 +12,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"scimesh.dev/scimesh/cmd/scimesh/internal/printer"
 )
 
 // Exit codes. 4 to 7 are answers of `wait`.
@@ -59,7 +61,11 @@ func Main(args []string, streams Streams) int {
 	defer stop()
 	context.AfterFunc(ctx, stop) // the next signal has its default effect
 
-	root := NewRoot(streams)
+	return execute(ctx, NewRoot(streams), args, streams)
+}
+
+// execute runs a command line on a command tree and returns the exit code.
+func execute(ctx context.Context, root *cobra.Command, args []string, streams Streams) int {
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	if err == nil {
@@ -73,12 +79,15 @@ func Main(args []string, streams Streams) int {
 			return code
 		}
 	}
-	fmt.Fprintf(streams.Err, "error: %v\n", err)
+	fmt.Fprintf(streams.Err, "error: %s\n", printer.SafeLines(err.Error()))
 	return code
 }
 
 // NewRoot returns the whole command tree on the given streams.
-func NewRoot(streams Streams) *cobra.Command {
+func NewRoot(streams Streams) *cobra.Command { return newRoot(streams, thisHost()) }
+
+func newRoot(streams Streams, h host) *cobra.Command {
+	s := &session{Streams: streams, host: h}
 	root := &cobra.Command{
 		Use:   "scimesh",
 		Short: "Run large molecular computations on the machines of a research group",
@@ -113,6 +122,7 @@ have written, whatever died on the way.`,
 		newDebug(streams),
 		newVersion(streams),
 	)
+	addClientCommands(root, s)
 	return root
 }
 

@@ -46,6 +46,17 @@ func (f Format) Wide() bool { return f.kind == "wide" }
 // IsName reports whether the format is KIND/NAME lines.
 func (f Format) IsName() bool { return f.kind == "name" }
 
+// Separator stands between two objects that are written one after the other.
+func (f Format) Separator() string {
+	switch f.kind {
+	case "yaml":
+		return "---\n"
+	case "jsonpath":
+		return "\n"
+	}
+	return ""
+}
+
 // Object writes v, an object or a list, as JSON, YAML or by the template.
 func (f Format) Object(w io.Writer, v any) error {
 	switch f.kind {

@@ -28,7 +28,10 @@ const gap = "   "
 // are escaped: what a user named a thing must not steer a terminal.
 func (t Table) Print(w io.Writer, wide, header bool) error {
 	lines := t.lines(wide, header)
-	widths := columnWidths(lines)
+	return writeAligned(w, lines, columnWidths(lines))
+}
+
+func writeAligned(w io.Writer, lines [][]string, widths []int) error {
 	var b strings.Builder
 	for _, line := range lines {
 		for i, cell := range line {
@@ -99,6 +102,23 @@ func Safe(s string) string {
 			continue
 		}
 		fmt.Fprintf(&b, "\\u%04x", r)
+	}
+	return b.String()
+}
+
+// SafeLines is Safe for a text of several lines: line feeds and tabs stay.
+func SafeLines(s string) string {
+	unsafe := func(r rune) bool { return r != '\n' && r != '\t' && !unicode.IsPrint(r) }
+	if strings.IndexFunc(s, unsafe) < 0 && utf8.ValidString(s) {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		if unsafe(r) {
+			fmt.Fprintf(&b, "\\u%04x", r)
+			continue
+		}
+		b.WriteRune(r)
 	}
 	return b.String()
 }
