@@ -10,6 +10,7 @@ import (
 
 	"scimesh.dev/scimesh/api/client"
 	v1 "scimesh.dev/scimesh/api/v1"
+	"scimesh.dev/scimesh/api/wire"
 	"scimesh.dev/scimesh/cmd/scimesh/internal/printer"
 )
 
@@ -169,16 +170,21 @@ func (w *waiter) find(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// follow watches until every target has its end.
+// follow waits until every target has its end: it watches one job, and looks
+// at several again and again.
 func (w *waiter) follow(ctx context.Context) error {
-	if w.finished() {
+	switch {
+	case w.finished():
 		return nil
+	case len(w.targets) == 1:
+		return w.watch(ctx)
 	}
-	f := &feed{session: w.session, client: w.client, lost: w.noteLost}
-	if len(w.targets) == 1 {
-		uid := w.targets[0].job.Metadata.UID.String()
-		f.params.Name = &uid
-	}
+	return w.look(ctx)
+}
+
+func (w *waiter) watch(ctx context.Context) error {
+	uid := w.targets[0].job.Metadata.UID.String()
+	f := &feed{session: w.session, client: w.client, params: wire.ListJobsParams{Name: &uid}, lost: w.noteLost}
 	for event, err := range f.events(ctx) {
 		if err != nil {
 			return err
@@ -189,6 +195,43 @@ func (w *waiter) follow(ctx context.Context) error {
 		}
 	}
 	return ctx.Err()
+}
+
+// look asks for each job in turn. A coordinator that does not answer is asked again.
+func (w *waiter) look(ctx context.Context) error {
+	for failing := false; ; sleep(ctx, w.poll) {
+		err := w.lookOnce(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil && !errors.Is(err, client.ErrUnavailable):
+			return err
+		case (err != nil) != failing:
+			failing = !failing
+			w.noteLost(err)
+		}
+		if w.finished() {
+			return nil
+		}
+	}
+}
+
+func (w *waiter) lookOnce(ctx context.Context) error {
+	for _, t := range w.targets {
+		if t.end != nil {
+			continue
+		}
+		job, err := w.client.GetJob(ctx, t.job.Metadata.UID.String())
+		switch {
+		case err == nil:
+			w.see(v1.JobWatchEvent{Type: v1.WatchModified, Object: &job})
+		case errors.Is(err, client.ErrNotFound):
+			w.finish(t, w.goal.gone())
+		default:
+			return err
+		}
+	}
+	return nil
 }
 
 // see takes in one event of the watch.
