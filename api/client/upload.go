@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"sync"
 	"time"
 
 	v1 "scimesh.dev/scimesh/api/v1"
@@ -61,7 +62,11 @@ func (c *Client) upload(ctx context.Context, operation string, u Upload, into an
 		ctx, idle := withIdleTimeout(ctx, c.opts.IdleTimeout)
 		defer idle.stop()
 		body := &uploadBody{upload: u, idle: idle}
+		defer body.Close()
 		resp, err = c.open(ctx, operation, func(ctx context.Context) (*http.Response, error) { return send(ctx, body) })
+		if fault := body.fault(); fault != nil {
+			return fmt.Errorf("%s: %w", operation, fault) // not the coordinator's
+		}
 		if err != nil {
 			return err
 		}
@@ -71,17 +76,27 @@ func (c *Client) upload(ctx context.Context, operation string, u Upload, into an
 	return resp, err
 }
 
-// uploadBody is the body of one attempt.
+// uploadBody is the body of one attempt. The transport may read on after the
+// response has come; once the body is closed, the file is left alone.
 type uploadBody struct {
 	upload Upload
 	idle   *idleTimer
+
+	mu     sync.Mutex
 	sent   int64
+	closed bool
+	err    error // of reading the file
 }
 
 // Read reads the file, at most as much of it as was announced.
 func (b *uploadBody) Read(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	left := b.upload.Size - b.sent
-	if left <= 0 {
+	switch {
+	case b.closed:
+		return 0, http.ErrBodyReadAfterClose
+	case left <= 0:
 		return 0, io.EOF
 	}
 	n, err := b.upload.Body.Read(p[:min(int64(len(p)), left)])
@@ -93,7 +108,25 @@ func (b *uploadBody) Read(p []byte) (int, error) {
 	if err == io.EOF && b.sent < b.upload.Size {
 		err = fmt.Errorf("the file became shorter: %d bytes of %d", b.sent, b.upload.Size)
 	}
+	if err != nil && err != io.EOF {
+		b.err = err
+	}
 	return n, err
+}
+
+// Close ends the reading of the file.
+func (b *uploadBody) Close() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.closed = true
+	return nil
+}
+
+// fault is why the file could not be read, if it could not.
+func (b *uploadBody) fault() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.err
 }
 
 // prepare tells the size, and asks before sending much.
