@@ -43,7 +43,7 @@
 //
 // # Operations
 //
-//	life        Open Close Ping Run Listen
+//	life        Open Close Ping Run Beat Listen
 //	jobs        CreateJob ApplyJob GetJob GetJobByID ListJobs RequestCancel RequestDelete
 //	steps       AcquireJobStep RenewJobStep ReleaseJobStep FinishPlanning
 //	            FinishReduce FailJob RetryPartial ListCompletedResults

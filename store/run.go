@@ -29,13 +29,13 @@ func (s *Store) Run(ctx context.Context) error {
 	beat, flush := time.NewTicker(beatEvery), time.NewTicker(flushEvery)
 	defer beat.Stop()
 	defer flush.Stop()
-	s.attempt(ctx, "beat", s.beat)
+	s.attempt(ctx, "beat", s.Beat)
 	for {
 		select {
 		case <-ctx.Done():
 			return s.runLast(ctx)
 		case <-beat.C:
-			s.attempt(ctx, "beat", s.beat)
+			s.attempt(ctx, "beat", s.Beat)
 		case <-flush.C:
 			s.attempt(ctx, "flush", s.flushTouches)
 			s.attempt(ctx, "wake", s.wakeWaiting)
@@ -93,7 +93,7 @@ func (s *Store) ensureBeat(ctx context.Context) error {
 	if s.cfg.Coordinator == uuid.Nil || time.Since(time.Unix(0, s.beaten.Load())) < outageGap {
 		return nil
 	}
-	return s.beat(ctx)
+	return s.Beat(ctx)
 }
 
 const lastBeatSQL = `
@@ -117,10 +117,10 @@ const forgetCoordinatorsSQL = `
 DELETE FROM coordinators
 WHERE  seen_at < coalesce(@now::timestamptz, now()) - interval '1 day'`
 
-// beat tells that this coordinator serves. If none did for a while, leases
+// Beat tells that this coordinator serves. If none did for a while, leases
 // that lived when the last one was seen get a full TTL from now: their workers could
 // not renew them.
-func (s *Store) beat(ctx context.Context) (err error) {
+func (s *Store) Beat(ctx context.Context) (err error) {
 	if s.cfg.Coordinator == uuid.Nil {
 		return nil
 	}
