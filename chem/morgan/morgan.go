@@ -23,6 +23,8 @@ type Generator struct {
 	pairs   []uint64
 	words   wordSets
 	lists   listSets
+	short   short
+	general bool // for tests: not the short form
 }
 
 // New returns a generator for the given radius, 0 to MaxRadius.
@@ -33,6 +35,20 @@ func New(radius int) *Generator {
 // Append appends the identifiers of all environments of m to dst, those of each
 // round after those of the round before. An identifier may occur repeatedly.
 func (g *Generator) Append(dst []uint32, m *mol.Mol) []uint32 {
+	if g.radius == 2 && !g.general {
+		if ids, ok := g.short.add(dst, m); ok {
+			return ids
+		}
+	}
+	var sets bondSets = &g.lists
+	if len(m.Bonds) <= 64 {
+		sets = &g.words
+	}
+	return g.rounds(dst, m, sets)
+}
+
+// rounds is the algorithm as it is defined.
+func (g *Generator) rounds(dst []uint32, m *mol.Mol, sets bondSets) []uint32 {
 	n := len(m.Atoms)
 	g.current = grow(g.current, n)
 	for i := range g.current {
@@ -45,10 +61,6 @@ func (g *Generator) Append(dst []uint32, m *mol.Mol) []uint32 {
 	g.next = grow(g.next, n)
 	g.dead = grow(g.dead, n)
 	clear(g.dead)
-	var sets bondSets = &g.lists
-	if len(m.Bonds) <= 64 {
-		sets = &g.words
-	}
 	sets.reset(n)
 	for layer := range g.radius {
 		sets.begin()
