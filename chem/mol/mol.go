@@ -162,6 +162,13 @@ type Mol struct {
 	// are written as aromatic.
 	MarkedOddly bool
 
+	// Plain says that all bonds are single, double, triple or, between aromatic
+	// atoms, aromatic.
+	Plain bool
+
+	// Hydrogens says that there are hydrogen atoms.
+	Hydrogens bool
+
 	// Neighbour lists: in slots, four places an atom, while no atom has more
 	// neighbours; else packed in halves behind offsets.
 	slots   [][4]Half
@@ -173,7 +180,7 @@ type Mol struct {
 // Reset empties the molecule and keeps its memory.
 func (m *Mol) Reset() {
 	m.Atoms, m.Bonds, m.RingDigits, m.ChainBonds = m.Atoms[:0], m.Bonds[:0], m.RingDigits[:0], 0
-	m.MarkedOddly, m.packed = false, false
+	m.MarkedOddly, m.packed, m.Plain, m.Hydrogens = false, false, true, false
 }
 
 // AddAtom appends an atom without bonds and returns it; the pointer is good until

@@ -16,11 +16,17 @@ func Invariant(m *mol.Mol, i int32) uint32 {
 			hydrogens++
 		}
 	}
+	return invariant(a, hydrogens, uint32(int32(mol.MassDifference(a.Z, a.Isotope))))
+}
+
+// invariant is the identifier of an atom with the given number of hydrogens,
+// graph atoms included, and mass difference.
+func invariant(a *mol.Atom, hydrogens, mass uint32) uint32 {
 	s := combine(0, uint32(a.Z))
 	s = combine(s, uint32(a.Degree)+uint32(a.TotalH()))
 	s = combine(s, hydrogens)
 	s = combine(s, uint32(int32(a.Charge)))
-	s = combine(s, uint32(int32(mol.MassDifference(a.Z, a.Isotope))))
+	s = combine(s, mass)
 	if a.Flags&mol.InRing != 0 {
 		s = combine(s, 1)
 	}

@@ -37,7 +37,7 @@ func molecules(t testing.TB) (lines [][]byte) {
 		lines = append(lines, s)
 	}
 	for _, s := range []string{"CC(C)(C)C", "C1CCCCC1", "CC(F)(F)C(F)(F)F", "C12C3C4C1C5C2C3C45", "CN1CC[C@]23c4c5ccc(O)c4O[C@H]2[C@@H](O)C=C[C@H]3[C@H]1C5",
-		"c1ccc2c(c1)ccc1ccccc12", "[13CH3][15NH2]", "S(=O)(=O)(O)O", strings.Repeat("C", 70), "C" + strings.Repeat("(C)(C)C", 25)} {
+		"c1ccc2c(c1)ccc1ccccc12", "[13CH3][15NH2]", "S(=O)(=O)(O)O", "F[Pt]([2H])(Cl)Br", "F[Pt](Cl)Br", strings.Repeat("C", 70), "C" + strings.Repeat("(C)(C)C", 25)} {
 		lines = append(lines, []byte(s))
 	}
 	return lines

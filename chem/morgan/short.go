@@ -169,7 +169,7 @@ func (s *short) invariants(m *mol.Mol) bool {
 		}
 		k := &s.known[key*golden>>22]
 		if k.key != key|1<<31 {
-			k.key, k.invariant = key|1<<31, Invariant(m, int32(i))
+			k.key, k.invariant = key|1<<31, invariant(a, h, 0)
 		}
 		s.current[i&63] = k.invariant
 	}

@@ -8,6 +8,9 @@ import "scimesh.dev/scimesh/chem/mol"
 // that define the configuration of a double bond. Tetrahedral marks must refer
 // to the order of bond indexes; they are kept right.
 func (p *Perceiver) RemoveHydrogens(m *mol.Mol) {
+	if !m.Hydrogens {
+		return
+	}
 	found := false
 	for i := range m.Atoms {
 		if m.Atoms[i].Z == 1 && p.removable(m, int32(i)) {

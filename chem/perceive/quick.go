@@ -6,31 +6,39 @@ import (
 	"scimesh.dev/scimesh/chem/mol"
 )
 
-// quick perceives plain molecules with sets of one word: up to 64 atoms and 64
-// bonds of common elements, no more than four neighbours, no radicals, dummies,
-// dative or unspecified bonds, nothing to clean up and nothing to refuse. For
-// these it gives what the general steps give, several times faster; whatever it
-// meets beyond them it leaves to those.
+// quick perceives plain molecules with sets of one word: common elements, no
+// more than four neighbours, up to 64 ring atoms and 64 ring bonds, no radicals,
+// dummies, dative or unspecified bonds, nothing to clean up and nothing to
+// refuse. For these it gives what the general steps give, several times faster;
+// whatever it meets beyond them it leaves to those.
 //
 // Two facts save most of the work. Which Kekulé form is found does not matter for
 // aromaticity, only which atoms take part in it: each of those has one double
 // bond, and it lies in the ring system. And where all bonds written as aromatic
 // turn out aromatic, the form is not seen in the result either.
 type quick struct {
-	incident [64]uint64 // bonds at each atom
-	near     [64]uint64 // neighbours over ring bonds, for atoms of the block at hand
-	parent   [64]uint8  // the atom before, in the spelling's own tree
-	tree     [64]uint8  // the bond to it
-	depth    [64]uint8
+	// The string's own tree, by atom.
+	parent []mol.Half // the atom before and the bond to it
+	depth  []int32
 
-	written   uint64 // bonds written as aromatic
-	multiple  uint64 // double and triple bonds
-	triple    uint64
-	aromatic  uint64 // bonds found aromatic
-	ringAtoms uint64
-	ringBonds uint64
-	lower     uint64 // atoms written as aromatic
-	paired    uint64 // atoms with a double bond in the Kekulé form
+	// Ring atoms and ring bonds have numbers from 0 to 63, plus one here.
+	atomNumber []uint8
+	bondNumber []uint8
+	atoms      [64]int32
+	bonds      [64]int32
+	nAtoms     int
+	nBonds     int
+
+	near     [64]uint64 // neighbours over ring bonds, by ring atom
+	partners [64]uint64 // those of them bonded as written aromatic
+	incident [64]uint64 // ring bonds, by ring atom
+	written  uint64     // ring bonds written as aromatic
+	multiple uint64     // ring bonds that are double or triple
+	triple   uint64
+	aromatic uint64 // ring bonds found aromatic
+	lower    uint64 // ring atoms written as aromatic
+	paired   uint64 // ring atoms with a double bond in the Kekulé form
+	nLower   int    // atoms written as aromatic
 
 	one, two, allowed uint64 // donor types of the block at hand
 
@@ -40,7 +48,7 @@ type quick struct {
 	rings   []cycle
 }
 
-// cycle is a set of bonds with their atoms.
+// cycle is a set of ring bonds with their atoms.
 type cycle struct {
 	bonds, atoms uint64
 }
@@ -52,29 +60,26 @@ func (c cycle) size() int { return bits.OnesCount64(c.bonds) }
 // other perceived values are left behind.
 func (q *quick) run(m *mol.Mol, c *cycleFinder) bool {
 	slots, ok := m.Slots()
-	if !ok || len(m.Atoms) > 64 || len(m.Bonds) > 64 {
+	if !ok || !m.Plain || !q.readAtoms(m) {
 		return false
 	}
-	if !q.readBonds(m) || !q.readAtoms(m) {
+	closures := len(m.Bonds) - m.ChainBonds
+	if closures == 0 {
+		return q.nLower == 0
+	}
+	if closures > 64 || !q.findCycles(m, slots) {
 		return false
 	}
-	q.aromatic, q.ringAtoms, q.ringBonds, q.paired = 0, 0, 0, 0
-	n := 0
-	if m.ChainBonds < len(m.Bonds) {
-		if !q.findCycles(m, slots) {
-			return false
-		}
-		n = q.findBlocks(len(m.Bonds) - m.ChainBonds)
+	q.linkRings(m, slots)
+	if bits.OnesCount64(q.lower) != q.nLower {
+		return false // aromatic atoms outside rings
 	}
-	if q.lower&^q.ringAtoms != 0 {
-		return false
-	}
-	for i := range n {
+	for i := range q.findBlocks(closures) {
 		if !q.block(m, slots, c, i) {
 			return false
 		}
 	}
-	if q.written&q.ringBonds&^q.aromatic != 0 {
+	if q.written&^q.aromatic != 0 {
 		return false
 	}
 	for s := q.lower; s != 0; s &= s - 1 {
@@ -86,53 +91,24 @@ func (q *quick) run(m *mol.Mol, c *cycleFinder) bool {
 	return true
 }
 
-// readBonds sorts the bonds by type and atom.
-func (q *quick) readBonds(m *mol.Mol) bool {
-	clear(q.incident[:len(m.Atoms)])
-	written, multiple, triple := uint64(0), uint64(0), uint64(0)
-	for i := range m.Bonds {
-		b := &m.Bonds[i]
-		bit := uint64(1) << (i & 63)
-		q.incident[b.A&63] |= bit
-		q.incident[b.B&63] |= bit
-		switch b.Type {
-		case mol.Single:
-		case mol.Double:
-			multiple |= bit
-		case mol.Triple:
-			multiple |= bit
-			triple |= bit
-		case mol.AromaticType:
-			if m.Atoms[b.A].Flags&m.Atoms[b.B].Flags&mol.Aromatic == 0 {
-				return false
-			}
-			written |= bit
-		default:
-			return false
-		}
-	}
-	q.written, q.multiple, q.triple = written, multiple, triple
-	return true
-}
-
 // readAtoms looks up the valences of every atom.
 func (q *quick) readAtoms(m *mol.Mol) bool {
-	lower := uint64(0)
+	lower := 0
 	for i := range m.Atoms {
 		a := &m.Atoms[i]
 		class := plainClass[a.Z&127]
 		sum := uint32(a.Twice) + 2*uint32(a.ExplicitH)
 		charge := uint32(int32(a.Charge) + 1)
-		if class == 0 || charge > 2 || sum >= maxPlainSum || a.Radicals != 0 {
+		if class == 0 || charge > 2 || sum >= maxPlainSum {
 			return false
 		}
 		wide := 0
 		if a.IsAromaticWide() {
 			wide = 1
-			if !a.IsAromatic() || class > lastAromaticClass {
+			if class > lastAromaticClass {
 				return false
 			}
-			lower |= 1 << (i & 63)
+			lower++
 		}
 		p := &plainValences[class][charge][wide][sum]
 		if a.Flags&mol.NoImplicit != 0 {
@@ -151,42 +127,113 @@ func (q *quick) readAtoms(m *mol.Mol) bool {
 		}
 		a.Valence = int32(p.valence)
 	}
-	q.lower = lower
+	q.nLower = lower
 	return true
 }
 
 // findCycles finds for each ring-closure bond the cycle that it closes with the
-// tree of the other bonds, which is the string's own.
+// tree of the other bonds, which is the string's own, and numbers what is in it.
 func (q *quick) findCycles(m *mol.Mol, slots [][4]mol.Half) bool {
-	for i := range m.Atoms {
+	n := len(m.Atoms)
+	q.parent, q.depth = grow(q.parent, n), grow(q.depth, n)
+	q.atomNumber, q.bondNumber = growClear(q.atomNumber, n), growClear(q.bondNumber, len(m.Bonds))
+	q.nAtoms, q.nBonds = 0, 0
+	for i := range q.depth {
 		h := slots[i][0]
 		if m.Atoms[i].Degree == 0 || int(h.Atom) > i || int(h.Bond) >= m.ChainBonds {
-			q.depth[i&63] = 0
+			q.depth[i] = 0
 			continue
 		}
-		q.parent[i&63], q.tree[i&63] = uint8(h.Atom), uint8(h.Bond)
-		q.depth[i&63] = q.depth[h.Atom&63] + 1
+		q.parent[i] = h
+		q.depth[i] = q.depth[h.Atom] + 1
 	}
 	for i := m.ChainBonds; i < len(m.Bonds); i++ {
-		u, v := uint8(m.Bonds[i].A)&63, uint8(m.Bonds[i].B)&63
-		c := cycle{bonds: 1 << (i & 63)}
+		u, v := m.Bonds[i].A, m.Bonds[i].B
+		var c cycle
+		if !q.addBond(&c, int32(i)) {
+			return false
+		}
 		for u != v {
 			if q.depth[u] < q.depth[v] {
 				u, v = v, u
 			}
-			if q.depth[u] == 0 {
-				return false // the closure joins two parts of the string
+			if q.depth[u] == 0 || !q.addAtom(&c, u) || !q.addBond(&c, q.parent[u].Bond) {
+				return false // the closure joins two parts of the string, or too much is in rings
 			}
-			c.atoms |= 1 << u
-			c.bonds |= 1 << (q.tree[u] & 63)
-			u = q.parent[u] & 63
+			u = q.parent[u].Atom
 		}
-		c.atoms |= 1 << u
+		if !q.addAtom(&c, u) {
+			return false
+		}
 		q.cycles[(i-m.ChainBonds)&63] = c
-		q.ringAtoms |= c.atoms
-		q.ringBonds |= c.bonds
 	}
 	return true
+}
+
+// addAtom puts an atom into c and numbers it if it is new.
+func (q *quick) addAtom(c *cycle, a int32) bool {
+	k := q.atomNumber[a]
+	if k == 0 {
+		if q.nAtoms == 64 {
+			return false
+		}
+		q.atoms[q.nAtoms] = a
+		q.nAtoms++
+		k = uint8(q.nAtoms)
+		q.atomNumber[a] = k
+	}
+	c.atoms |= 1 << ((k - 1) & 63)
+	return true
+}
+
+// addBond puts a bond into c and numbers it if it is new.
+func (q *quick) addBond(c *cycle, b int32) bool {
+	k := q.bondNumber[b]
+	if k == 0 {
+		if q.nBonds == 64 {
+			return false
+		}
+		q.bonds[q.nBonds] = b
+		q.nBonds++
+		k = uint8(q.nBonds)
+		q.bondNumber[b] = k
+	}
+	c.bonds |= 1 << ((k - 1) & 63)
+	return true
+}
+
+// linkRings fills the tables of ring atoms and sorts the ring bonds by type.
+func (q *quick) linkRings(m *mol.Mol, slots [][4]mol.Half) {
+	q.aromatic, q.paired = 0, 0
+	lower := uint64(0)
+	for i, a := range q.atoms[:q.nAtoms] {
+		if m.Atoms[a].IsAromatic() {
+			lower |= 1 << i
+		}
+		q.near[i], q.partners[i], q.incident[i] = 0, 0, 0
+	}
+	written, multiple, triple := uint64(0), uint64(0), uint64(0)
+	for i, b := range q.bonds[:q.nBonds] {
+		bond := &m.Bonds[b]
+		x, y := (q.atomNumber[bond.A]-1)&63, (q.atomNumber[bond.B]-1)&63
+		bit := uint64(1) << i
+		q.near[x] |= 1 << y
+		q.near[y] |= 1 << x
+		q.incident[x] |= bit
+		q.incident[y] |= bit
+		switch bond.Type {
+		case mol.AromaticType:
+			written |= bit
+			q.partners[x] |= 1 << y
+			q.partners[y] |= 1 << x
+		case mol.Double:
+			multiple |= bit
+		case mol.Triple:
+			multiple |= bit
+			triple |= bit
+		}
+	}
+	q.lower, q.written, q.multiple, q.triple = lower, written, multiple, triple
 }
 
 // findBlocks unites the first n cycles where they share bonds and returns the
@@ -218,25 +265,31 @@ func (q *quick) block(m *mol.Mol, slots [][4]mol.Half, c *cycleFinder, i int) bo
 	if q.lower&b.atoms != 0 && !q.pair(m, slots, b) {
 		return false
 	}
-	q.classify(m, b.atoms)
+	q.classify(m, slots, b.atoms)
 	if bits.OnesCount64(q.allowed) < 3 {
 		return true
 	}
-	if !q.findRings(m, slots, c, b, q.members[i&63]) {
+	if !q.findRings(m, c, b, q.members[i&63]) {
 		return false
 	}
 	return q.perceiveRings(m)
 }
 
-// write puts the results into the molecule.
+// write puts the results into the molecule. Bonds written as aromatic that lead
+// from ring to ring are single.
 func (q *quick) write(m *mol.Mol) {
-	for s := q.ringAtoms; s != 0; s &= s - 1 {
-		m.Atoms[bits.TrailingZeros64(s)].Flags |= mol.InRing
+	for _, a := range q.atoms[:q.nAtoms] {
+		m.Atoms[a].Flags |= mol.InRing
 	}
 	for s := q.aromatic &^ (q.written | q.triple); s != 0; s &= s - 1 {
-		m.Bonds[bits.TrailingZeros64(s)].Type = mol.AromaticType
+		m.Bonds[q.bonds[bits.TrailingZeros64(s)]].Type = mol.AromaticType
 	}
-	for s := q.written &^ q.ringBonds; s != 0; s &= s - 1 {
-		m.Bonds[bits.TrailingZeros64(s)].Type = mol.Single
+	if q.nLower == 0 {
+		return
+	}
+	for i := range m.Bonds {
+		if m.Bonds[i].Type == mol.AromaticType && q.bondNumber[i] == 0 {
+			m.Bonds[i].Type = mol.Single
+		}
 	}
 }

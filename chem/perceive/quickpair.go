@@ -13,60 +13,50 @@ func (q *quick) pair(m *mol.Mol, slots [][4]mol.Half, block cycle) bool {
 	candidates := uint64(0)
 	for s := q.lower & block.atoms; s != 0; s &= s - 1 {
 		i := bits.TrailingZeros64(s)
-		a := &m.Atoms[i]
-		n := bits.OnesCount64(q.incident[i&63] & q.written)
+		g := q.atoms[i&63]
+		a := &m.Atoms[g]
+		n := 0
+		for _, h := range slots[g][:a.Degree&7] {
+			if m.Bonds[h.Bond].Type == mol.AromaticType {
+				n++
+			}
+		}
 		if (survey{order: n + (int(a.Twice)-3*n)/2}).candidate(a) {
 			candidates |= 1 << i
 		}
 	}
 	q.paired |= candidates
 	for left := candidates; left != 0; {
-		v := q.leastChoice(slots, left)
+		v := q.leastChoice(left)
 		for v >= 0 {
-			w := -1
-			if p := q.partners(slots, v, left); p != 0 {
-				w = bits.TrailingZeros64(p)
-			}
-			if w < 0 {
+			p := q.partners[v&63] & left
+			if p == 0 {
 				return false
 			}
+			w := bits.TrailingZeros64(p)
 			left &^= 1<<v | 1<<w
-			next := -1
-			around := (q.partners(slots, v, left) | q.partners(slots, w, left))
+			around := (q.partners[v&63] | q.partners[w&63]) & left
+			v = -1
 			for ; around != 0; around &= around - 1 {
 				x := bits.TrailingZeros64(around)
-				switch bits.OnesCount64(q.partners(slots, x, left)) {
-				case 0:
+				switch p := q.partners[x&63] & left; {
+				case p == 0:
 					return false
-				case 1:
-					next = x
+				case p&(p-1) == 0:
+					v = x
 				}
 			}
-			v = next
 		}
 	}
 	return true
 }
 
-// partners are the atoms of left that atom i is bonded to as written aromatic.
-func (q *quick) partners(slots [][4]mol.Half, i int, left uint64) uint64 {
-	set := uint64(0)
-	for b := q.incident[i&63] & q.written & q.ringBonds; b != 0; b &= b - 1 {
-		bond := int32(bits.TrailingZeros64(b))
-		for k := range slots[i] {
-			if slots[i][k].Bond == bond {
-				set |= 1 << (slots[i][k].Atom & 63)
-				break
-			}
-		}
-	}
-	return set & left
-}
-
-// leastChoice is an atom with a single partner if there is one, else the lowest.
-func (q *quick) leastChoice(slots [][4]mol.Half, left uint64) int {
+// leastChoice is an atom with at most one partner if there is one, else the
+// lowest.
+func (q *quick) leastChoice(left uint64) int {
 	for s := left; s != 0; s &= s - 1 {
-		if i := bits.TrailingZeros64(s); bits.OnesCount64(q.partners(slots, i, left)) <= 1 {
+		i := bits.TrailingZeros64(s)
+		if p := q.partners[i&63] & left; p&(p-1) == 0 {
 			return i
 		}
 	}
@@ -76,24 +66,28 @@ func (q *quick) leastChoice(slots [][4]mol.Half, left uint64) int {
 // classify finds the donor types of the atoms of a block. An atom that may not be
 // aromatic is in none of the sets; one that gives no electron but may is in
 // allowed alone.
-func (q *quick) classify(m *mol.Mol, atoms uint64) {
-	one, two, allowed := uint64(0), uint64(0), uint64(0)
+func (q *quick) classify(m *mol.Mol, slots [][4]mol.Half, atoms uint64) {
+	q.one, q.two, q.allowed = 0, 0, 0
 	for s := atoms; s != 0; s &= s - 1 {
 		i := bits.TrailingZeros64(s)
-		a := &m.Atoms[i]
+		g := q.atoms[i&63]
+		a := &m.Atoms[g]
 		degree := int(a.Degree) + a.TotalH()
 		if degree > 3 {
 			continue
 		}
 		e := mol.ElementOf(a.Z)
 		dv, valence := e.DefaultValence(), int(a.Valence)
-		multiple := q.incident[i&63] & q.multiple
-		inside := multiple&q.ringBonds != 0 || q.paired>>i&1 != 0
-		outside := multiple &^ q.ringBonds
+		paired := q.paired>>(i&63)&1 != 0
+		inside := q.incident[i&63]&q.multiple != 0 || paired
 		unsaturated := valence - int(a.Degree)
+		outside := int32(-1)
+		if unsaturated > 0 && !paired {
+			outside = q.outside(m, slots, g)
+		}
 		n := dv - degree + max(int(e.OuterElectrons)-dv-int(a.Charge), 0)
 		if unsaturated > 1 {
-			if bits.OnesCount64(multiple)+int(q.paired>>i&1) > 1 {
+			if q.multiples(m, slots, g, paired) > 1 {
 				continue
 			}
 			n = min(n, 1)
@@ -101,42 +95,64 @@ func (q *quick) classify(m *mol.Mol, atoms uint64) {
 		if dv <= 1 || n < 0 || valence+int(a.ImplicitH) > mol.ElementOf(a.Z-uint8(a.Charge)).DefaultValence() {
 			continue
 		}
-		steals := false
-		if outside != 0 {
-			b := &m.Bonds[bits.TrailingZeros64(outside)]
-			steals = mol.MoreElectronegative(m.Atoms[b.Other(int32(i))].Z, a.Z)
+		q.give(1<<(i&63), a, n, inside, outside >= 0, outside >= 0 && mol.MoreElectronegative(m.Atoms[outside].Z, a.Z))
+	}
+}
+
+// give puts an atom with n electrons to give into the sets; a multiple bond
+// inside or outside the rings decides, and whether the latter's other atom
+// attracts electrons more.
+func (q *quick) give(bit uint64, a *mol.Atom, n int, inside, outside, steals bool) {
+	switch {
+	case n == 0 && outside:
+	case n == 0 && inside:
+		q.one |= bit
+	case n == 0:
+		return
+	case n == 1 && outside:
+		if !steals {
+			q.one |= bit
 		}
-		bit := uint64(1) << i
-		switch {
-		case n == 0 && outside != 0:
-			allowed |= bit
-		case n == 0 && inside:
-			allowed |= bit
-			one |= bit
-		case n == 0:
-		case n == 1 && outside != 0:
-			allowed |= bit
-			if !steals {
-				one |= bit
-			}
-		case n == 1:
-			if valence != int(a.Degree)+int(a.ExplicitH) {
-				allowed |= bit
-				one |= bit
-			} else if a.Charge == 1 {
-				allowed |= bit
-			}
-		default:
-			if steals {
-				n--
-			}
-			allowed |= bit
-			if n%2 == 1 {
-				one |= bit
-			} else {
-				two |= bit
-			}
+	case n == 1:
+		if a.Valence != a.Degree+int32(a.ExplicitH) {
+			q.one |= bit
+		} else if a.Charge != 1 {
+			return
+		}
+	default:
+		if steals {
+			n--
+		}
+		if n%2 == 1 {
+			q.one |= bit
+		} else {
+			q.two |= bit
 		}
 	}
-	q.one, q.two, q.allowed = one, two, allowed
+	q.allowed |= bit
+}
+
+// outside is the atom that a multiple bond outside the rings leads to from atom
+// g, or -1.
+func (q *quick) outside(m *mol.Mol, slots [][4]mol.Half, g int32) int32 {
+	for _, h := range slots[g][:m.Atoms[g].Degree&7] {
+		if t := m.Bonds[h.Bond].Type; (t == mol.Double || t == mol.Triple) && q.bondNumber[h.Bond] == 0 {
+			return h.Atom
+		}
+	}
+	return -1
+}
+
+// multiples counts the multiple bonds of atom g in the Kekulé form.
+func (q *quick) multiples(m *mol.Mol, slots [][4]mol.Half, g int32, paired bool) int {
+	n := 0
+	if paired {
+		n++
+	}
+	for _, h := range slots[g][:m.Atoms[g].Degree&7] {
+		if t := m.Bonds[h.Bond].Type; t == mol.Double || t == mol.Triple {
+			n++
+		}
+	}
+	return n
 }

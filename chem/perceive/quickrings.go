@@ -8,7 +8,7 @@ import (
 
 // findRings lists the relevant cycles of a block, shorter ones first, as far as
 // all their atoms are allowed to be aromatic.
-func (q *quick) findRings(m *mol.Mol, slots [][4]mol.Half, c *cycleFinder, block cycle, members uint64) bool {
+func (q *quick) findRings(m *mol.Mol, c *cycleFinder, block cycle, members uint64) bool {
 	q.rings = q.rings[:0]
 	switch bits.OnesCount64(members) {
 	case 1:
@@ -17,14 +17,13 @@ func (q *quick) findRings(m *mol.Mol, slots [][4]mol.Half, c *cycleFinder, block
 	case 2:
 		a := q.cycles[bits.TrailingZeros64(members)]
 		b := q.cycles[63-bits.LeadingZeros64(members)]
-		q.theta(m, a, b)
+		q.theta(a, b)
 		return true
 	}
-	q.link(m, slots, block)
 	if q.acyclic(q.allowed) {
 		return true
 	}
-	if q.uniqueBasis(m, block, members) {
+	if q.uniqueBasis(members) {
 		return true
 	}
 	q.rings = q.rings[:0]
@@ -41,8 +40,8 @@ func (q *quick) keep(r cycle) {
 
 // theta lists the relevant ones of the three cycles of two that share a path: the
 // two shorter ones, and the third if it is as short as the second.
-func (q *quick) theta(m *mol.Mol, a, b cycle) {
-	third := q.cycleOf(m, a.bonds^b.bonds)
+func (q *quick) theta(a, b cycle) {
+	third := q.cycleOf(a.bonds^b.bonds, a.atoms|b.atoms)
 	q.keep(a)
 	q.keep(b)
 	q.keep(third)
@@ -51,29 +50,18 @@ func (q *quick) theta(m *mol.Mol, a, b cycle) {
 	}
 }
 
-// cycleOf finds the atoms of a set of bonds.
-func (q *quick) cycleOf(m *mol.Mol, set uint64) cycle {
+// cycleOf finds which of the given atoms a set of bonds joins.
+func (q *quick) cycleOf(set, within uint64) cycle {
 	c := cycle{bonds: set}
-	for ; set != 0; set &= set - 1 {
-		b := &m.Bonds[bits.TrailingZeros64(set)]
-		c.atoms |= 1<<(b.A&63) | 1<<(b.B&63)
+	for s := within; s != 0; s &= s - 1 {
+		if i := bits.TrailingZeros64(s); q.incident[i]&set != 0 {
+			c.atoms |= 1 << i
+		}
 	}
 	return c
 }
 
-// link sets near for the atoms of the block.
-func (q *quick) link(m *mol.Mol, slots [][4]mol.Half, block cycle) {
-	for s := block.atoms; s != 0; s &= s - 1 {
-		i := bits.TrailingZeros64(s)
-		near := uint64(0)
-		for _, h := range slots[i][:m.Atoms[i].Degree&7] {
-			near |= (q.ringBonds >> (h.Bond & 63) & 1) << (h.Atom & 63)
-		}
-		q.near[i&63] = near & block.atoms
-	}
-}
-
-// acyclic reports whether the given atoms of the linked block make no cycle.
+// acyclic reports whether the given atoms make no cycle.
 func (q *quick) acyclic(set uint64) bool {
 	for changed := true; changed && set != 0; {
 		changed = false
@@ -91,7 +79,7 @@ func (q *quick) acyclic(set uint64) bool {
 // uniqueBasis shortens the block's cycles against one another and reports
 // whether each of them is the only shortest cycle through some bond. Then they
 // are in every minimum basis and no others are.
-func (q *quick) uniqueBasis(m *mol.Mol, block cycle, members uint64) bool {
+func (q *quick) uniqueBasis(members uint64) bool {
 	q.rings = q.rings[:0]
 	for s := members; s != 0; s &= s - 1 {
 		q.rings = append(q.rings, q.cycles[bits.TrailingZeros64(s)&63])
@@ -105,7 +93,7 @@ func (q *quick) uniqueBasis(m *mol.Mol, block cycle, members uint64) bool {
 					continue
 				}
 				if x := r[i].bonds ^ r[j].bonds; bits.OnesCount64(x) < r[i].size() {
-					r[i] = q.cycleOf(m, x)
+					r[i] = q.cycleOf(x, r[i].atoms|r[j].atoms)
 					changed = true
 				}
 			}
@@ -118,7 +106,7 @@ func (q *quick) uniqueBasis(m *mol.Mol, block cycle, members uint64) bool {
 				own &^= r[j].bonds
 			}
 		}
-		if own == 0 || !q.onlyShortest(m, bits.TrailingZeros64(own), r[i].size()) {
+		if own == 0 || !q.onlyShortest(own&-own, r[i]) {
 			return false
 		}
 	}
@@ -133,13 +121,15 @@ func (q *quick) uniqueBasis(m *mol.Mol, block cycle, members uint64) bool {
 // maxLevels bounds the rings that onlyShortest looks at.
 const maxLevels = 32
 
-// onlyShortest reports whether the shortest cycles through the bond have the given
-// size and are just one.
-func (q *quick) onlyShortest(m *mol.Mol, bond, size int) bool {
+// onlyShortest reports whether the ring is the only shortest cycle through its
+// given bond.
+func (q *quick) onlyShortest(bond uint64, r cycle) bool {
+	size := r.size()
 	if size > maxLevels {
 		return false
 	}
-	u, v := m.Bonds[bond].A&63, m.Bonds[bond].B&63
+	ends := q.cycleOf(bond, r.atoms).atoms
+	u, v := bits.TrailingZeros64(ends)&63, 63-bits.LeadingZeros64(ends)
 	var level [maxLevels]uint64
 	end := uint64(1) << v
 	level[0] = 1 << u
@@ -148,7 +138,7 @@ func (q *quick) onlyShortest(m *mol.Mol, bond, size int) bool {
 	for d := 2; d < size; d++ {
 		next := uint64(0)
 		for s := level[d-1]; s != 0; s &= s - 1 {
-			next |= q.near[bits.TrailingZeros64(s)&63]
+			next |= q.near[bits.TrailingZeros64(s)]
 		}
 		next &^= seen
 		if next&end != 0 && d < size-1 {
@@ -164,7 +154,7 @@ func (q *quick) onlyShortest(m *mol.Mol, bond, size int) bool {
 	for d := size - 2; d > 0; d-- {
 		before := uint64(0)
 		for s := back; s != 0; s &= s - 1 {
-			before |= q.near[bits.TrailingZeros64(s)&63]
+			before |= q.near[bits.TrailingZeros64(s)]
 		}
 		back = before & level[d]
 		if back&(back-1) != 0 {
@@ -179,7 +169,7 @@ func (q *quick) general(m *mol.Mol, c *cycleFinder, block cycle) bool {
 	var list [64]int32
 	n := 0
 	for s := block.bonds; s != 0; s &= s - 1 {
-		list[n] = int32(bits.TrailingZeros64(s))
+		list[n] = q.bonds[bits.TrailingZeros64(s)]
 		n++
 	}
 	c.reset(DefaultLimit)
@@ -189,10 +179,10 @@ func (q *quick) general(m *mol.Mol, c *cycleFinder, block cycle) bool {
 	for _, r := range c.rings {
 		var x cycle
 		for _, b := range c.ringBonds(r) {
-			x.bonds |= 1 << (b & 63)
+			x.bonds |= 1 << ((q.bondNumber[b] - 1) & 63)
 		}
 		for _, a := range c.ringAtoms(r) {
-			x.atoms |= 1 << (a & 63)
+			x.atoms |= 1 << ((q.atomNumber[a] - 1) & 63)
 		}
 		q.rings = append(q.rings, x)
 	}
@@ -239,8 +229,8 @@ func (q *quick) dropEthers(m *mol.Mol) {
 		if r.size() >= macrocycle {
 			for s := r.atoms & q.two &^ seen; s != 0; s &= s - 1 {
 				i := bits.TrailingZeros64(s)
-				a := &m.Atoms[i]
-				if (a.Z == 8 || a.Z == 16) && a.Degree == 2 && a.Charge == 0 && q.incident[i&63]&q.multiple == 0 &&
+				a := &m.Atoms[q.atoms[i]]
+				if (a.Z == 8 || a.Z == 16) && a.Degree == 2 && a.Charge == 0 && q.incident[i]&q.multiple == 0 &&
 					q.paired>>i&1 == 0 {
 					q.allowed &^= 1 << i
 				}

@@ -60,6 +60,9 @@ func (r *Reader) bracket(i, end int) (next int, err error) {
 			}
 		}
 	}
+	if a.Z == 1 {
+		r.m.Hydrogens = true
+	}
 	if j < end && isHydrogen(s, j) {
 		a.ExplicitH = 1
 		j++

@@ -22,6 +22,7 @@ func (r *Reader) extensions(i int) error {
 	if i == len(s) || s[i] != '|' {
 		return nil
 	}
+	r.m.Plain = false
 	x := &extension{Reader: r, i: i + 1, labelled: map[int]bool{}}
 	for x.i < len(s) && s[x.i] != '|' {
 		if err := x.section(); err != nil {

@@ -179,7 +179,12 @@ func (r *Reader) chain(i, end int) error {
 				return r.fail(i, "a bond must follow an atom")
 			}
 			mark = bondMark{symbol, i}
-			r.colon = r.colon || symbol == ':'
+			switch symbol {
+			case ':':
+				r.colon, r.m.Plain = true, false
+			case '$', '~', dativeRight, dativeLeft:
+				r.m.Plain = false
+			}
 			i += width
 			continue
 		}
