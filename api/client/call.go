@@ -16,30 +16,36 @@ const maxResponse = 64 << 20
 // sender makes one attempt of a call.
 type sender func(ctx context.Context) (*http.Response, error)
 
-// call makes a call that may be repeated and decodes its response into into,
-// unless that is nil or the response is empty.
-func (c *Client) call(ctx context.Context, operation string, into any, send sender) (resp *http.Response, err error) {
-	err = c.policy.do(ctx, func() error {
-		resp, err = c.once(ctx, operation, c.opts.RequestTimeout, into, send)
-		return err
-	})
-	return resp, err
+// reply is what is left of a response whose body was decoded.
+type reply struct {
+	status int
+	header http.Header
 }
 
-// once makes one attempt of a call within timeout. The response it returns
-// has its body read and closed.
-func (c *Client) once(ctx context.Context, operation string, timeout time.Duration, into any, send sender) (*http.Response, error) {
+// call makes a call that may be repeated and decodes its response into into,
+// unless that is nil or the response is empty.
+func (c *Client) call(ctx context.Context, operation string, into any, send sender) (r reply, err error) {
+	err = c.policy.do(ctx, func() error {
+		r, err = c.once(ctx, operation, c.opts.RequestTimeout, into, send)
+		return err
+	})
+	return r, err
+}
+
+// once makes one attempt of a call within timeout.
+func (c *Client) once(ctx context.Context, operation string, timeout time.Duration, into any, send sender) (reply, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("no answer within %s", timeout))
 	defer cancel()
 	resp, err := c.open(ctx, operation, send)
 	if err != nil {
-		return nil, err
+		return reply{}, err
 	}
 	defer drain(resp)
-	if into == nil || resp.StatusCode == http.StatusNoContent {
-		return resp, nil
+	r := reply{status: resp.StatusCode, header: resp.Header}
+	if into == nil || r.status == http.StatusNoContent {
+		return r, nil
 	}
-	return resp, decodeResponse(ctx, operation, resp, into)
+	return r, decodeResponse(ctx, operation, resp, into)
 }
 
 // open makes one attempt and returns a response of success, whose body the

@@ -136,8 +136,8 @@ func TestErrors(t *testing.T) {
 		}
 	})
 	_, err := c.GetJob(t.Context(), "lost")
-	var e *Error
-	if !errors.As(err, &e) {
+	e, ok := errors.AsType[*Error](err)
+	if !ok {
 		t.Fatal(err)
 	}
 	want := &Error{Operation: "get job lost", Status: 409, Code: wire.CodeLeaseLost, Message: "not yours", Details: []wire.ErrorDetail{{Field: "a", Message: "b"}}, RequestID: "r1"}
@@ -338,7 +338,8 @@ func TestDownloadFaults(t *testing.T) {
 			if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
 				t.Errorf("a file appeared: %v", err)
 			}
-			if _, err := os.Stat(path + ".part"); (tc.want == ErrChecksum || tc.want == ErrTooLarge) != errors.Is(err, os.ErrNotExist) {
+			useless := errors.Is(tc.want, ErrChecksum) || errors.Is(tc.want, ErrTooLarge)
+			if _, err := os.Stat(path + ".part"); useless != errors.Is(err, os.ErrNotExist) {
 				t.Errorf("the part: %v", err)
 			}
 		})

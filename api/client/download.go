@@ -109,7 +109,7 @@ func (t *transfer) attempt(parent context.Context) error {
 	if err != nil || resp == nil {
 		return err
 	}
-	defer resp.Body.Close() //nolint:errcheck // it was read
+	defer resp.Body.Close()
 	skip, err := t.position(resp)
 	if err != nil {
 		return err
@@ -207,9 +207,9 @@ func (t *transfer) copy(ctx context.Context, r io.Reader) error {
 			}
 		}
 		switch {
-		case err == io.EOF && t.total >= 0 && t.received < t.total:
+		case errors.Is(err, io.EOF) && t.total >= 0 && t.received < t.total:
 			return unreachable(ctx, t.operation(), io.ErrUnexpectedEOF)
-		case err == io.EOF:
+		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:
 			return unreachable(ctx, t.operation(), err)

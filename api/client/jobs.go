@@ -24,13 +24,13 @@ func (c *Client) CreateJob(ctx context.Context, job v1.Job, dryRun bool) (v1.Job
 func (c *Client) ApplyJob(ctx context.Context, job v1.Job, dryRun bool) (v1.Job, v1.Operation, error) {
 	var out v1.Job
 	name := job.Metadata.Name
-	resp, err := c.call(ctx, "apply job "+name, &out, func(ctx context.Context) (*http.Response, error) {
+	r, err := c.call(ctx, "apply job "+name, &out, func(ctx context.Context) (*http.Response, error) {
 		return c.raw.ApplyJob(ctx, name, &wire.ApplyJobParams{DryRun: dryRunParam(dryRun)}, v1.JobManifest(job))
 	})
 	if err != nil {
 		return out, "", err
 	}
-	return out, v1.Operation(resp.Header.Get("X-Operation")), nil
+	return out, v1.Operation(r.header.Get("X-Operation")), nil
 }
 
 func dryRunParam(dryRun bool) *wire.DryRun {

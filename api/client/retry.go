@@ -69,8 +69,7 @@ func (p RetryPolicy) delay(n int, cause error) time.Duration {
 		d = min(p.Max, p.Base<<(n-1))
 	}
 	d = d/2 + rand.N(d/2+1)
-	var e *Error
-	if errors.As(cause, &e) {
+	if e, ok := errors.AsType[*Error](cause); ok {
 		// A little more, so that those who were told the same do not come at once.
 		if after := min(e.RetryAfter, p.MaxRetryAfter); after > 0 {
 			d = max(d, after+rand.N(after/10+1))

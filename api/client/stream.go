@@ -31,7 +31,7 @@ func (c *Client) WatchJobs(ctx context.Context, p wire.ListJobsParams) iter.Seq2
 			yield(v1.JobWatchEvent{}, err)
 			return
 		}
-		defer resp.Body.Close() //nolint:errcheck // it was read as far as wanted
+		defer resp.Body.Close()
 		lines := json.NewDecoder(bufio.NewReader(&touching{resp.Body, idle}))
 		for {
 			event, err := nextEvent(ctx, operation, lines)
@@ -75,7 +75,7 @@ func (c *Client) TaskLog(ctx context.Context, task string, attempt int32, offset
 	params := wire.GetTaskLogParams{Attempt: optional(attempt), Offset: optional(offset), Follow: optional(follow)}
 	var resp *http.Response
 	err := c.policy.do(ctx, func() (err error) {
-		resp, err = c.open(ctx, operation, func(ctx context.Context) (*http.Response, error) { return c.raw.GetTaskLog(ctx, task, &params) })
+		resp, err = c.open(ctx, operation, func(ctx context.Context) (*http.Response, error) { return c.raw.GetTaskLog(ctx, task, &params) }) //nolint:bodyclose // the caller of TaskLog closes it
 		return err
 	})
 	if err != nil {

@@ -3,6 +3,7 @@ package client
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -46,7 +47,7 @@ func (c *Client) UploadArtifact(ctx context.Context, u Upload) (v1.Artifact, err
 	}
 	var out v1.Artifact
 	params := wire.UploadArtifactParams{Filename: optional(u.Filename), XContentSHA256: optional(u.SHA256)}
-	_, err := c.upload(ctx, "upload "+u.Filename, u, &out, func(ctx context.Context, body *uploadBody) (*http.Response, error) {
+	err := c.upload(ctx, "upload "+u.Filename, u, &out, func(ctx context.Context, body *uploadBody) (*http.Response, error) {
 		return c.raw.UploadArtifactWithBody(ctx, &params, u.contentType(), body, body.prepare)
 	})
 	return out, err
@@ -54,8 +55,8 @@ func (c *Client) UploadArtifact(ctx context.Context, u Upload) (v1.Artifact, err
 
 // upload sends a file with retries. An attempt is given up when no byte has
 // moved for the idle timeout.
-func (c *Client) upload(ctx context.Context, operation string, u Upload, into any, send func(context.Context, *uploadBody) (*http.Response, error)) (resp *http.Response, err error) {
-	err = c.policy.do(ctx, func() error {
+func (c *Client) upload(ctx context.Context, operation string, u Upload, into any, send func(context.Context, *uploadBody) (*http.Response, error)) error {
+	return c.policy.do(ctx, func() error {
 		if _, err := u.Body.Seek(0, io.SeekStart); err != nil {
 			return fmt.Errorf("%s: %w", operation, err)
 		}
@@ -63,7 +64,7 @@ func (c *Client) upload(ctx context.Context, operation string, u Upload, into an
 		defer idle.stop()
 		body := &uploadBody{upload: u, idle: idle}
 		defer body.Close()
-		resp, err = c.open(ctx, operation, func(ctx context.Context) (*http.Response, error) { return send(ctx, body) })
+		resp, err := c.open(ctx, operation, func(ctx context.Context) (*http.Response, error) { return send(ctx, body) })
 		if fault := body.fault(); fault != nil {
 			return fmt.Errorf("%s: %w", operation, fault) // not the coordinator's
 		}
@@ -73,7 +74,6 @@ func (c *Client) upload(ctx context.Context, operation string, u Upload, into an
 		defer drain(resp)
 		return decodeResponse(ctx, operation, resp, into)
 	})
-	return resp, err
 }
 
 // uploadBody is the body of one attempt. The transport may read on after the
@@ -105,10 +105,10 @@ func (b *uploadBody) Read(p []byte) (int, error) {
 	if b.upload.Progress != nil && n > 0 {
 		b.upload.Progress(b.sent, b.upload.Size)
 	}
-	if err == io.EOF && b.sent < b.upload.Size {
+	if errors.Is(err, io.EOF) && b.sent < b.upload.Size {
 		err = fmt.Errorf("the file became shorter: %d bytes of %d", b.sent, b.upload.Size)
 	}
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		b.err = err
 	}
 	return n, err

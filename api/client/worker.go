@@ -34,10 +34,10 @@ func (c *Client) RegisterWorker(ctx context.Context, req wire.RegisterRequest) (
 func (c *Client) ClaimTask(ctx context.Context, req wire.ClaimRequest) (*wire.ClaimedTask, error) {
 	var out wire.ClaimedTask
 	timeout := c.opts.RequestTimeout + time.Duration(req.WaitSeconds)*time.Second
-	resp, err := c.once(ctx, "claim task", timeout, &out, func(ctx context.Context) (*http.Response, error) {
+	r, err := c.once(ctx, "claim task", timeout, &out, func(ctx context.Context) (*http.Response, error) {
 		return c.raw.ClaimTask(ctx, req)
 	})
-	if err != nil || resp.StatusCode == http.StatusNoContent {
+	if err != nil || r.status == http.StatusNoContent {
 		return nil, err
 	}
 	return &out, nil
@@ -97,7 +97,7 @@ func (c *Client) AppendTaskLog(ctx context.Context, l Lease, seq int32, body []b
 func (c *Client) UploadTaskArtifact(ctx context.Context, l Lease, u Upload) (wire.UploadedArtifact, error) {
 	var out wire.UploadedArtifact
 	params := wire.UploadTaskArtifactParams{XWorkerID: l.Worker, XTaskAttempt: l.Attempt, XContentSHA256: optional(u.SHA256)}
-	_, err := c.upload(ctx, "upload the result of task "+l.Task.String(), u, &out, func(ctx context.Context, body *uploadBody) (*http.Response, error) {
+	err := c.upload(ctx, "upload the result of task "+l.Task.String(), u, &out, func(ctx context.Context, body *uploadBody) (*http.Response, error) {
 		return c.raw.UploadTaskArtifactWithBody(ctx, l.Task, u.Filename, &params, u.contentType(), body, body.prepare)
 	})
 	return out, err

@@ -3,6 +3,7 @@ package server
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
 	"mime"
 	"net/http"
@@ -137,7 +138,7 @@ func (p *progressReader) Read(buf []byte) (int, error) {
 	}
 	n, err := p.ReadCloser.Read(buf)
 	switch {
-	case err == io.EOF:
+	case errors.Is(err, io.EOF):
 		p.w.clearReadDeadline()
 	case err != nil:
 		err = bodyError(err)

@@ -39,7 +39,7 @@ func TestRunFromUploadToResult(t *testing.T) {
 		if _, err := h.worker.DownloadTo(ctx, client.TaskInput(task, l), &input); err != nil {
 			t.Fatal(err)
 		}
-		renewed, err := h.worker.HeartbeatTask(ctx, l, ptr(0.5))
+		renewed, err := h.worker.HeartbeatTask(ctx, l, new(0.5))
 		if err != nil || renewed.LeaseExpiresAt.Before(task.LeaseExpiresAt.Time) || renewed.Cancel {
 			t.Fatalf("heartbeat: %+v, %v", renewed, err)
 		}
@@ -96,12 +96,10 @@ func (h *harness) readEverything(j v1.Job) {
 	}
 }
 
-func ptr[T any](v T) *T { return &v }
-
 func TestLeaseConflictsChangeNothing(t *testing.T) {
 	h := newHarness(t)
 	ctx := t.Context()
-	_, _, l := h.running("a")
+	_, l := h.running("a")
 	other := h.register("another")
 	foreign := client.Lease{Task: l.Task, Worker: other, Attempt: l.Attempt}
 	stale := client.Lease{Task: l.Task, Worker: l.Worker, Attempt: l.Attempt + 1}
@@ -143,8 +141,8 @@ func TestLeaseConflictsChangeNothing(t *testing.T) {
 func TestCompletionConflicts(t *testing.T) {
 	h := newHarness(t)
 	ctx := t.Context()
-	_, _, l := h.running("a")
-	_, _, other := h.running("b")
+	_, l := h.running("a")
+	_, other := h.running("b")
 	mine, err := h.uploadResult(l, "mine")
 	if err != nil {
 		t.Fatal(err)
@@ -173,7 +171,7 @@ func TestCompletionConflicts(t *testing.T) {
 
 func TestResultURIs(t *testing.T) {
 	h := newHarness(t)
-	_, _, l := h.running("a")
+	_, l := h.running("a")
 	a, err := h.uploadResult(l, "mine")
 	if err != nil {
 		t.Fatal(err)
@@ -186,7 +184,7 @@ func TestResultURIs(t *testing.T) {
 			m := manifestOf(a)
 			m.URI = uri
 			_, err := h.worker.CompleteTask(t.Context(), l, m, nil)
-			e := wantError(t, err, http.StatusBadRequest, wire.CodeInvalidRequest)
+			e := wantDetails(t, err, http.StatusBadRequest, wire.CodeInvalidRequest)
 			if len(e.Details) != 1 || e.Details[0].Field != "result.uri" {
 				t.Errorf("details are %+v", e.Details)
 			}
@@ -197,7 +195,7 @@ func TestResultURIs(t *testing.T) {
 func TestUploadsOfATask(t *testing.T) {
 	h := newHarness(t, func(c *Config) { c.MaxResultBytes = 1 << 20 })
 	ctx := t.Context()
-	_, _, l := h.running("a")
+	_, l := h.running("a")
 	first, err := h.uploadResult(l, "bytes")
 	if err != nil {
 		t.Fatal(err)
@@ -238,7 +236,7 @@ func (h *harness) noStaging() {
 func TestFailureAndRelease(t *testing.T) {
 	h := newHarness(t)
 	ctx := t.Context()
-	_, _, l := h.running("a")
+	_, l := h.running("a")
 	state, err := h.worker.ReleaseTask(ctx, l)
 	if err != nil || state.Status != v1.TaskPending {
 		t.Fatalf("release: %+v, %v", state, err)
@@ -264,7 +262,7 @@ func TestFailureAndRelease(t *testing.T) {
 func TestCancelReachesTheWorker(t *testing.T) {
 	h := newHarness(t)
 	ctx := t.Context()
-	_, _, l := h.running("a")
+	_, l := h.running("a")
 	j, err := h.operator.CancelJob(ctx, "a")
 	if err != nil || !j.Status.CancelRequested {
 		t.Fatalf("cancel: %+v, %v", j.Status, err)

@@ -66,7 +66,7 @@ func TestEveryCodeHasItsStatus(t *testing.T) {
 
 func TestInvalidRequests(t *testing.T) {
 	h := newHarness(t)
-	_, _, l := h.running("a")
+	_, l := h.running("a")
 	lease := fmt.Sprintf(`"worker_id":%q,"attempt":1`, l.Worker)
 	task := "/tasks/" + l.Task.String()
 	job := func(edit string) string {

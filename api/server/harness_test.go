@@ -309,12 +309,12 @@ func (h *harness) claim(worker uuid.UUID) (*wire.ClaimedTask, client.Lease) {
 }
 
 // running is a Job with one task, claimed by a worker.
-func (h *harness) running(name string) (v1.Job, *wire.ClaimedTask, client.Lease) {
+func (h *harness) running(name string) (*wire.ClaimedTask, client.Lease) {
 	h.t.Helper()
 	j := h.job(name)
 	h.plan(j, "shard of "+name)
 	t, l := h.claim(h.register("worker of " + name))
-	return j, t, l
+	return t, l
 }
 
 // uploadResult uploads a partial result.
@@ -334,10 +334,16 @@ func digestOf(s string) string {
 }
 
 // wantError checks the category and the code of an error of the client.
-func wantError(t *testing.T, err error, status int, code wire.ErrorCode) *client.Error {
+func wantError(t *testing.T, err error, status int, code wire.ErrorCode) {
 	t.Helper()
-	var e *client.Error
-	if !errors.As(err, &e) {
+	_ = wantDetails(t, err, status, code)
+}
+
+// wantDetails is wantError for one whose details matter.
+func wantDetails(t *testing.T, err error, status int, code wire.ErrorCode) *client.Error {
+	t.Helper()
+	e, ok := errors.AsType[*client.Error](err)
+	if !ok {
 		t.Fatalf("error is %v, want %d %s", err, status, code)
 	}
 	if e.Status != status || e.Code != code || e.RequestID == "" || e.Message == "" {

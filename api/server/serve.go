@@ -69,13 +69,12 @@ func (s *Server) refuseRoute(x *exchange, r *http.Request) {
 	h, _ := s.mux.Handler(r)
 	probe := &headerOnly{header: http.Header{}}
 	h.ServeHTTP(probe, r)
-	switch {
-	case probe.status == http.StatusMethodNotAllowed:
+	if probe.status == http.StatusMethodNotAllowed {
 		x.w.Header().Set("Allow", probe.header.Get("Allow"))
-		s.writeError(x.w, x, apiErrorf(wire.CodeMethodNotAllowed, "%s is not allowed here", r.Method))
-	default:
-		s.writeError(x.w, x, apiErrorf(wire.CodeNotFound, "there is no such endpoint"))
+		s.writeError(x.w, x, apiErrorf(wire.CodeMethodNotAllowed, "%s is not allowed here", v1.Quote(r.Method)))
+		return
 	}
+	s.writeError(x.w, x, apiErrorf(wire.CodeNotFound, "there is no such endpoint"))
 }
 
 // headerOnly takes what the ServeMux answers when nothing matches.

@@ -62,7 +62,7 @@ func TestDownloadHonoursRangesAndConditions(t *testing.T) {
 
 func TestInputChecksALeaseThatIsNamed(t *testing.T) {
 	h := newHarness(t)
-	_, _, l := h.running("a")
+	_, l := h.running("a")
 	path := "/tasks/" + l.Task.String() + "/input"
 	for name, tc := range map[string]struct {
 		headers []string
@@ -85,7 +85,7 @@ func TestWatch(t *testing.T) {
 	defer cancel()
 	h.job("a")
 	var got []string
-	for e, err := range h.operator.WatchJobs(ctx, wire.ListJobsParams{LabelSelector: ptr("target=EGFR")}) {
+	for e, err := range h.operator.WatchJobs(ctx, wire.ListJobsParams{LabelSelector: new("target=EGFR")}) {
 		if err != nil {
 			t.Fatalf("after %v: %v", got, err)
 		}
@@ -151,7 +151,7 @@ func TestWatchOfOneJob(t *testing.T) {
 	defer cancel()
 	h.job("a")
 	h.job("b")
-	for e, err := range h.operator.WatchJobs(ctx, wire.ListJobsParams{Name: ptr("b")}) {
+	for e, err := range h.operator.WatchJobs(ctx, wire.ListJobsParams{Name: new("b")}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -180,7 +180,7 @@ func TestStreamsAreBounded(t *testing.T) {
 			continue
 		}
 		for _, err := range h.operator.WatchJobs(t.Context(), wire.ListJobsParams{}) {
-			if e := wantError(t, err, http.StatusTooManyRequests, wire.CodeTooManyRequests); e.RetryAfter == 0 {
+			if e := wantDetails(t, err, http.StatusTooManyRequests, wire.CodeTooManyRequests); e.RetryAfter == 0 {
 				t.Error("no Retry-After")
 			}
 		}
@@ -191,7 +191,7 @@ func TestStreamsAreBounded(t *testing.T) {
 func TestLogs(t *testing.T) {
 	h := newHarness(t)
 	ctx := t.Context()
-	_, _, l := h.running("a")
+	_, l := h.running("a")
 	for seq, text := range []string{"one\n", "two " + workerToken + "\n"} {
 		if err := h.worker.AppendTaskLog(ctx, l, int32(seq), []byte(text), false); err != nil {
 			t.Fatal(err)
@@ -228,7 +228,7 @@ func TestLogs(t *testing.T) {
 
 func TestFollowedLogIsCutWhenTheCoordinatorStops(t *testing.T) {
 	h := newHarness(t)
-	_, _, l := h.running("a")
+	_, l := h.running("a")
 	if err := h.worker.AppendTaskLog(t.Context(), l, 0, []byte("one\n"), false); err != nil {
 		t.Fatal(err)
 	}
@@ -247,7 +247,7 @@ func TestFollowedLogIsCutWhenTheCoordinatorStops(t *testing.T) {
 
 func TestSlowBodiesAreGivenUp(t *testing.T) {
 	h := newHarness(t, func(c *Config) { c.RequestTimeout, c.StallTimeout = 300*time.Millisecond, 300*time.Millisecond })
-	_, _, l := h.running("a")
+	_, l := h.running("a")
 	requests := map[string]string{
 		"JSON":   "POST /tasks/claim HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: 100\r\n",
 		"upload": fmt.Sprintf("PUT /tasks/%s/artifacts/a.csv HTTP/1.1\r\nX-Worker-ID: %s\r\nX-Task-Attempt: 1\r\nContent-Length: 100\r\n", l.Task, l.Worker),

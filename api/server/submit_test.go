@@ -42,7 +42,7 @@ func TestApply(t *testing.T) {
 		t.Errorf("change: %s, %+v, %v", op, got, err)
 	}
 	_, _, err = apply(func(j *v1.Job) { j.Spec.MaxAttempts, j.Spec.Sharding.Rows = 9, 5 }, false)
-	e := wantError(t, err, http.StatusConflict, wire.CodeConflict)
+	e := wantDetails(t, err, http.StatusConflict, wire.CodeConflict)
 	if len(e.Details) != 2 || !strings.Contains(e.Message, "spec.maxAttempts: field is immutable") {
 		t.Errorf("error is %+v", e)
 	}
@@ -197,7 +197,7 @@ func TestListsInPages(t *testing.T) {
 	}
 	var got []string
 	for j, err := range client.All(func(next *string) (v1.List[v1.Job], error) {
-		return h.operator.ListJobs(ctx, wire.ListJobsParams{Limit: ptr(int32(3)), Continue: next})
+		return h.operator.ListJobs(ctx, wire.ListJobsParams{Limit: new(int32(3)), Continue: next})
 	}) {
 		if err != nil {
 			t.Fatal(err)
@@ -209,7 +209,7 @@ func TestListsInPages(t *testing.T) {
 	}
 	events := 0
 	for _, err := range client.All(func(next *string) (v1.List[v1.Event], error) {
-		return h.operator.ListEvents(ctx, wire.ListEventsParams{Limit: ptr(int32(2)), Continue: next})
+		return h.operator.ListEvents(ctx, wire.ListEventsParams{Limit: new(int32(2)), Continue: next})
 	}) {
 		if err != nil {
 			t.Fatal(err)

@@ -117,7 +117,7 @@ type partReader struct{ part *multipart.Part }
 
 func (p partReader) Read(buf []byte) (int, error) {
 	n, err := p.part.Read(buf)
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		err = bodyError(err)
 	}
 	return n, err

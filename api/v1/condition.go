@@ -1,5 +1,7 @@
 package v1
 
+import "slices"
+
 // ConditionStatus is "True", "False" or "Unknown".
 type ConditionStatus string
 
@@ -46,7 +48,7 @@ func SetCondition(conditions []Condition, c Condition) ([]Condition, bool) {
 		out[i] = c
 		return out, true
 	}
-	return append(conditions[:len(conditions):len(conditions)], c), true
+	return append(slices.Clip(conditions), c), true
 }
 
 // FindCondition returns the condition of the given type, or nil.

@@ -41,8 +41,7 @@ func TestUnmarshalStrictNamesEveryFault(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var got []string
 			err := UnmarshalStrict([]byte(tc.in), &Job{})
-			var invalid *InvalidError
-			if errors.As(err, &invalid) {
+			if invalid, ok := errors.AsType[*InvalidError](err); ok {
 				for _, e := range invalid.Errors {
 					got = append(got, (&InvalidError{Errors: field.ErrorList{e}}).Error())
 				}

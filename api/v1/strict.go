@@ -34,7 +34,7 @@ func explain(data []byte, into any) field.ErrorList {
 	duplicates, _ := kjson.UnmarshalStrict(data, &value, kjson.DisallowDuplicateFields)
 	var errs field.ErrorList
 	for _, d := range duplicates {
-		if f, ok := d.(kjson.FieldError); ok {
+		if f, ok := errors.AsType[kjson.FieldError](d); ok {
 			errs = append(errs, &field.Error{Type: field.ErrorTypeForbidden, Field: f.FieldPath(), BadValue: field.OmitValueType{}, Detail: "given more than once"})
 		}
 	}

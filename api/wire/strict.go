@@ -1,3 +1,5 @@
+// Package wire holds the bodies and parameters of the HTTP contract, generated
+// from openapi.yaml.
 package wire
 
 import v1 "scimesh.dev/scimesh/api/v1"
