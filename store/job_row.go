@@ -103,12 +103,12 @@ func (r jobRow) job() Job {
 		CreatedAt: r.CreatedAt.UTC(), StartedAt: utc(r.StartedAt), CompletedAt: utc(r.CompletedAt),
 		UpdatedAt: r.UpdatedAt.UTC(), ReadAt: r.ReadAt.UTC(),
 	}
-	j.decode("labels", r.Labels, &j.Labels)
-	j.decode("annotations", r.Annotations, &j.Annotations)
-	j.decode("spec", r.Spec, &j.Spec)
-	j.decode("conditions", r.Conditions, &j.Conditions)
-	j.decode("ledger", r.Ledger, &j.Ledger)
-	j.decode("plan", r.Plan, &j.Plan)
+	decode(&j, "labels", r.Labels, &j.Labels)
+	decode(&j, "annotations", r.Annotations, &j.Annotations)
+	decode(&j, "spec", r.Spec, &j.Spec)
+	decode(&j, "conditions", r.Conditions, &j.Conditions)
+	decode(&j, "ledger", r.Ledger, &j.Ledger)
+	decode(&j, "plan", r.Plan, &j.Plan)
 	if j.Damage == "" && j.Spec.Workload != r.Workload {
 		j.damaged("spec.workload differs from column workload")
 	}
@@ -119,14 +119,18 @@ func (r jobRow) job() Job {
 	return j
 }
 
-// decode reads a JSON column into target; NULL leaves it as it is.
-func (j *Job) decode(column string, data []byte, target any) {
+// decode reads a JSON column into target; NULL, or what cannot be decoded,
+// leaves it as it is.
+func decode[T any](j *Job, column string, data []byte, target *T) {
 	if data == nil {
 		return
 	}
-	if err := json.Unmarshal(data, target); err != nil {
+	var v T
+	if err := json.Unmarshal(data, &v); err != nil {
 		j.damaged("column " + column + " cannot be decoded")
+		return
 	}
+	*target = v
 }
 
 func (j *Job) damaged(what string) {
