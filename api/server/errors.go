@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	v1 "scimesh.dev/scimesh/api/v1"
@@ -213,17 +214,15 @@ func parameterError(err error) error {
 }
 
 // logLevel is how loud an outcome is.
-func logLevel(status int, quiet bool) func(*zap.Logger) func(string, ...zap.Field) {
-	return func(l *zap.Logger) func(string, ...zap.Field) {
-		switch {
-		case status >= 500 && status != http.StatusServiceUnavailable:
-			return l.Error
-		case status == http.StatusServiceUnavailable:
-			return l.Warn
-		case quiet && status < 400:
-			return l.Debug
-		default:
-			return l.Info
-		}
+func logLevel(status int, quiet bool) zapcore.Level {
+	switch {
+	case status >= 500 && status != http.StatusServiceUnavailable:
+		return zap.ErrorLevel
+	case status == http.StatusServiceUnavailable:
+		return zap.WarnLevel
+	case quiet && status < 400:
+		return zap.DebugLevel
+	default:
+		return zap.InfoLevel
 	}
 }

@@ -19,7 +19,7 @@ import (
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
 	x := &exchange{id: s.requestID(r.Header)}
-	x.log = s.log.With(zap.String("request_id", x.id))
+	x.log = s.log.WithLazy(zap.String("request_id", x.id))
 	x.w = &recorder{ResponseWriter: w, control: http.NewResponseController(w), stall: s.cfg.StallTimeout}
 	r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x))
 	x.r = r
@@ -111,6 +111,10 @@ func (s *Server) finish(x *exchange, r *http.Request, pattern string, rt route, 
 		status = http.StatusOK
 	}
 	s.metrics.observe(pattern, r.Method, status, took)
+	line := x.log.Check(logLevel(status, rt.quiet), "request")
+	if line == nil {
+		return
+	}
 	fields := append([]zap.Field{
 		zap.String("operation", x.operation), zap.String("method", v1.Quote(r.Method)), zap.String("path", loggedPath(r)),
 		zap.Int("status", status), zap.Int64("bytes", x.w.bytes), zap.Duration("took", took), zap.String("remote", r.RemoteAddr),
@@ -123,7 +127,7 @@ func (s *Server) finish(x *exchange, r *http.Request, pattern string, rt route, 
 			fields[i].String = s.tokens.redact(fields[i].String) // clients choose names and paths
 		}
 	}
-	logLevel(status, rt.quiet)(x.log)("request", fields...)
+	line.Write(fields...)
 }
 
 // loggedPath is the path as it was sent, without the query, cut.
