@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"reflect"
 	"slices"
 
 	"github.com/google/uuid"
@@ -167,14 +165,18 @@ func (s *Store) changeJob(ctx context.Context, tx pgx.Tx, old Job, p CreateJobPa
 	if err != nil {
 		return old, "", err
 	}
-	if fields := immutableDiff(old, p, input); len(fields) > 0 {
-		return old, "", &ImmutableError{Fields: fields}
+	if sameInput(old, p.Spec.Input, input) {
+		p.Spec.Input = old.Spec.Input // the same bytes, perhaps named in another way
 	}
-	p.Spec.Input = old.Spec.Input // the same bytes, perhaps named in another way
-	specChanged := mutableFields(old.Spec) != mutableFields(p.Spec)
-	if !specChanged && maps.Equal(old.Labels, p.Labels) && maps.Equal(old.Annotations, p.Annotations) {
+	op, fixed := v1.DiffMutable(new(old.Resource()), &v1.Job{Metadata: v1.ObjectMeta{Labels: p.Labels, Annotations: p.Annotations}, Spec: p.Spec})
+	if len(fixed) > 0 {
+		return old, "", &ImmutableError{Fields: fixed}
+	}
+	if op == v1.OperationUnchanged {
 		return old, ApplyUnchanged, nil
 	}
+	p.Spec.Parameters = old.Spec.Parameters // equal, perhaps written in another way
+	specChanged := mutableFields(old.Spec) != mutableFields(p.Spec)
 	args, err := p.args()
 	if err != nil {
 		return old, "", err
@@ -190,42 +192,12 @@ func (s *Store) changeJob(ctx context.Context, tx pgx.Tx, old Job, p CreateJobPa
 	return job, ApplyConfigured, err
 }
 
-// immutableDiff names the fields in which p differs from old though they are fixed.
-func immutableDiff(old Job, p CreateJobParams, input *v1.ArtifactRef) []string {
-	var fields []string
-	differs := func(name string, equal bool) {
-		if !equal {
-			fields = append(fields, name)
-		}
-	}
-	differs("spec.workload", old.Spec.Workload == p.Spec.Workload)
-	differs("spec.input", sameInput(old, p.Spec.Input, input))
-	differs("spec.parameters", sameJSON(old.Spec.Parameters, p.Spec.Parameters))
-	differs("spec.sharding", old.Spec.Sharding == p.Spec.Sharding)
-	differs("spec.maxAttempts", old.Spec.MaxAttempts == p.Spec.MaxAttempts)
-	return fields
-}
-
 // sameInput compares bytes, not names.
 func sameInput(old Job, in v1.JobInput, ref *v1.ArtifactRef) bool {
 	if old.Input == nil || ref == nil {
 		return old.Input == nil && ref == nil && slices.Equal(old.Spec.Input.Chunks, in.Chunks)
 	}
 	return old.Input.SHA256 == ref.SHA256
-}
-
-func sameJSON(a, b json.RawMessage) bool {
-	return bytes.Equal(a, b) || reflect.DeepEqual(decodeAny(a), decodeAny(b))
-}
-
-func decodeAny(data json.RawMessage) any {
-	d := json.NewDecoder(bytes.NewReader(jsonOr(data, `{}`)))
-	d.UseNumber()
-	var v any
-	if d.Decode(&v) != nil {
-		return string(data)
-	}
-	return v
 }
 
 // mutable are the fields of a spec that an apply may change.

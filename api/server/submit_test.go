@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"mime/multipart"
@@ -41,10 +42,13 @@ func TestApply(t *testing.T) {
 	if err != nil || op != v1.OperationConfigured || !got.Spec.Suspend || got.Metadata.Labels["new"] != "label" || got.Metadata.Generation != 2 {
 		t.Errorf("change: %s, %+v, %v", op, got, err)
 	}
-	_, _, err = apply(func(j *v1.Job) { j.Spec.MaxAttempts, j.Spec.Sharding.Rows = 9, 5 }, false)
+	_, _, err = apply(func(j *v1.Job) {
+		j.Spec.MaxAttempts, j.Spec.Sharding.Rows = 9, 5
+		j.Spec.Parameters = json.RawMessage(`{"query_smiles":"CCO","top_k":3}`)
+	}, false)
 	e := wantDetails(t, err, http.StatusConflict, wire.CodeConflict)
-	if len(e.Details) != 2 || !strings.Contains(e.Message, "spec.maxAttempts: field is immutable") {
-		t.Errorf("error is %+v", e)
+	if want := "spec.parameters.top_k: field is immutable; spec.sharding.rows: field is immutable; spec.maxAttempts: field is immutable"; len(e.Details) != 3 || e.Message != want {
+		t.Errorf("error is %+v, want %s", e, want)
 	}
 }
 

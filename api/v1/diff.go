@@ -10,7 +10,8 @@ import (
 )
 
 // DiffMutable says what applying desired to stored means. stored is nil if
-// there is no such Job. Both have their defaults. immutable holds the paths of
+// there is no such Job. Both have their defaults, and name an equal input in the
+// same way. immutable holds the paths of
 // the fields that differ although they are fixed once the Job exists; then
 // nothing may be changed and the operation is "".
 func DiffMutable(stored, desired *Job) (op Operation, immutable []string) {
@@ -40,10 +41,7 @@ func immutableDiff(a, b *JobSpec) []string {
 		}
 	}
 	differ("spec.workload", a.Workload != b.Workload)
-	differ("spec.input.path", a.Input.Path != b.Input.Path)
-	differ("spec.input.artifact", !reflect.DeepEqual(a.Input.Artifact, b.Input.Artifact))
-	differ("spec.input.sha256", a.Input.SHA256 != b.Input.SHA256)
-	differ("spec.input.chunks", !slices.Equal(a.Input.Chunks, b.Input.Chunks))
+	differ("spec.input", !reflect.DeepEqual(a.Input, b.Input))
 	out = append(out, parameterDiff(a.Parameters, b.Parameters)...)
 	differ("spec.sharding.rows", a.Sharding.Rows != b.Sharding.Rows)
 	differ("spec.maxAttempts", a.MaxAttempts != b.MaxAttempts)

@@ -28,7 +28,7 @@ func TestDiffMutable(t *testing.T) {
 					Parameters: json.RawMessage(`{"top_k": 21, "threshold": "0.7"}`), Sharding: Sharding{Rows: 1}}
 			},
 			wantImmutable: []string{
-				"spec.workload", "spec.input.sha256", "spec.input.chunks",
+				"spec.workload", "spec.input",
 				"spec.parameters.query_id", "spec.parameters.threshold", "spec.parameters.top_k",
 				"spec.sharding.rows", "spec.maxAttempts",
 			},
