@@ -44,7 +44,7 @@ func (t *task) upload(ctx context.Context) error {
 	out := t.state.Output
 	sum, size, err := hashFile(t.path(outputName))
 	if err != nil || sum != out.SHA256 || size != out.SizeBytes {
-		return t.fail(failuref(codeLocalStorage, true, "the result file was damaged before it could be delivered"))
+		return t.fail(failuref(codeLocalStorage, "the result file was damaged before it could be delivered"))
 	}
 	file := Upload{
 		Filename: filename(out.ContentType), ContentType: out.ContentType, SHA256: sum, SizeBytes: size,
@@ -91,7 +91,7 @@ func (t *task) undeliverable(ctx context.Context, err error) error {
 	if ctx.Err() != nil || leaseGone(err) {
 		return err
 	}
-	return t.fail(failuref(codeDelivery, true, "%v", err))
+	return t.fail(failuref(codeDelivery, "%v", err))
 }
 
 // report ends the attempt with its failure.

@@ -66,11 +66,10 @@ func machineFault(err error) bool {
 func sizeOf(path string) int64 {
 	var n int64
 	_ = filepath.WalkDir(path, func(_ string, e fs.DirEntry, err error) error {
-		if err != nil {
-			return nil
-		}
-		if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
-			n += info.Size()
+		if err == nil && e.Type().IsRegular() {
+			if info, err := e.Info(); err == nil {
+				n += info.Size()
+			}
 		}
 		return nil
 	})

@@ -135,7 +135,7 @@ func (c *httpCoordinator) refusal(own bool, resp *http.Response) error {
 	// Behind a redirect the coordinator may give another address the next time.
 	return &inputError{
 		err: fmt.Errorf("download from %s: status %d", host, e.Status), status: e,
-		transient: own || sentinel(e.Status) == ErrUnavailable,
+		transient: own || errors.Is(e, ErrUnavailable),
 	}
 }
 
@@ -155,7 +155,7 @@ type download struct {
 
 func (d *download) Read(p []byte) (int, error) {
 	n, err := d.watchedReader.Read(p)
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		err = d.fault(err)
 	}
 	return n, err

@@ -56,12 +56,12 @@ func TestTaskThatCannotBeHandedBackIsKept(t *testing.T) {
 		task := b.fake.add("kept")
 		w := b.start()
 		after(time.Second)
-		b.net.down(coordinatorAddr)
+		b.net.down()
 		w.end()
 		if len(b.folders()) != 1 {
 			t.Fatalf("folders %v, want the task's", b.folders())
 		}
-		b.net.up(coordinatorAddr)
+		b.net.up()
 		next := b.start()
 		after(20 * time.Second)
 		b.wantCompleted(task, "KEPT")

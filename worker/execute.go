@@ -5,17 +5,24 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"hash"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime/debug"
 	"time"
 
+	"go.uber.org/zap"
+
 	"scimesh.dev/scimesh/workloads"
 )
 
-const fileBuffer = 256 << 10
+const (
+	fileBuffer = 256 << 10
+	maxMetrics = 15 << 10 // the coordinator takes 16 KiB
+)
 
 // outputFile is a result being written: hashed, counted against the disk
 // limit, and deaf once the task's context has ended.
@@ -65,7 +72,7 @@ func (r inputReader) Read(p []byte) (int, error) {
 func (t *task) execute(ctx context.Context) (*output, error) {
 	workload, ok := t.cfg.Workloads.Get(t.state.Workload)
 	if !ok {
-		return nil, failuref(codeUnknownWorkload, true, "this worker does not have workload %q", t.state.Workload)
+		return nil, failuref(codeUnknownWorkload, "this worker does not have workload %q", t.state.Workload)
 	}
 	in, err := os.Open(t.path(inputFile))
 	if err != nil {
@@ -111,7 +118,7 @@ func (t *task) execute(ctx context.Context) (*output, error) {
 		SHA256:      hex.EncodeToString(out.sum.Sum(nil)),
 		SizeBytes:   out.size,
 		ContentType: orOctets(result.ContentType),
-		Metrics:     withElapsed(result.Metrics, time.Since(start)),
+		Metrics:     t.metricsOf(result.Metrics, time.Since(start)),
 	}, nil
 }
 
@@ -125,11 +132,16 @@ func runWorkload(ctx context.Context, w workloads.Workload, req workloads.TaskRe
 	return w.Execute(ctx, req)
 }
 
-func withElapsed(metrics map[string]any, d time.Duration) map[string]any {
+// metricsOf adds the time to a workload's metrics. Metrics that are not JSON,
+// such as a NaN, or too long are left out: they are not worth the result.
+func (t *task) metricsOf(metrics map[string]any, d time.Duration) map[string]any {
 	m := map[string]any{"elapsed_seconds": float64(d.Round(time.Millisecond)) / float64(time.Second)}
-	for k, v := range metrics {
-		m[k] = v
+	raw, err := json.Marshal(metrics)
+	if err != nil || len(raw) > maxMetrics {
+		t.log.Warn("metrics left out", zap.String("operation", "execute"), zap.Int("bytes", len(raw)))
+		return m
 	}
+	maps.Copy(m, metrics)
 	return m
 }
 

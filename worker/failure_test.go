@@ -16,7 +16,7 @@ import (
 // panicValue.
 func failing(err error) executeFunc {
 	return func(context.Context, workloads.TaskRequest) (workloads.TaskResult, error) {
-		if p, ok := err.(panicValue); ok {
+		if p, ok := errors.AsType[panicValue](err); ok {
 			panic(p.value)
 		}
 		if err == nil {

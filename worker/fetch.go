@@ -46,7 +46,7 @@ func (t *task) fetch(ctx context.Context) error {
 			break
 		}
 		if !resumed && !p.joined || anew {
-			return failuref(codeChecksum, true, "the input's SHA-256 is %s, not %s, after %d bytes", got, t.state.InputSHA256, p.size)
+			return failuref(codeChecksum, "the input's SHA-256 is %s, not %s, after %d bytes", got, t.state.InputSHA256, p.size)
 		}
 		// Joined pieces may be of two versions: once more from the beginning.
 		t.log.Warn("joined input does not match its checksum", zap.Int64("bytes", p.size))
@@ -76,7 +76,7 @@ func (t *task) fetchAll(ctx context.Context, p *partialFile) error {
 			return err
 		case errors.Is(err, ErrUnavailable), errors.Is(err, ErrDenied):
 		case errors.Is(err, ErrNotFound), errors.Is(err, ErrRefused), errors.Is(err, ErrInputUnavailable):
-			return failuref(codeInputUnavailable, true, "%v", err)
+			return failuref(codeInputUnavailable, "%v", err)
 		default:
 			return err
 		}
@@ -85,7 +85,7 @@ func (t *task) fetchAll(ctx context.Context, p *partialFile) error {
 			stalls = 0
 		}
 		if stalls++; stalls >= maxFetchStalls && (internalError(err) || errors.Is(err, ErrInputUnavailable)) {
-			return failuref(codeInputUnavailable, true, "%v", err)
+			return failuref(codeInputUnavailable, "%v", err)
 		}
 		d := b.next(err)
 		t.log.Warn("input not complete", zap.String("operation", "download"),

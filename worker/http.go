@@ -64,16 +64,20 @@ func (c *httpCoordinator) Register(ctx context.Context, r Registration) (Registe
 		body.WorkerID = &r.ID
 	}
 	var got wire.RegisterResponse
-	_, err := c.call("register", &got)(c.api.RegisterWorker(ctx, body))
+	_, err := c.call("register", &got, func() (*http.Response, error) {
+		return c.api.RegisterWorker(ctx, body)
+	})
 	return Registered{ID: got.WorkerID, HeartbeatInterval: time.Duration(got.HeartbeatIntervalSeconds) * time.Second}, err
 }
 
 func (c *httpCoordinator) Claim(ctx context.Context, r ClaimRequest) (*Assignment, error) {
 	var got wire.ClaimedTask
-	header, err := c.call("claim", &got)(c.api.ClaimTask(ctx, wire.ClaimRequest{
-		WorkerID: r.WorkerID, Capabilities: r.Capabilities,
-		MaxConcurrency: int32(r.MaxConcurrency), WaitSeconds: int32(r.Wait / time.Second),
-	}))
+	header, err := c.call("claim", &got, func() (*http.Response, error) {
+		return c.api.ClaimTask(ctx, wire.ClaimRequest{
+			WorkerID: r.WorkerID, Capabilities: r.Capabilities,
+			MaxConcurrency: int32(r.MaxConcurrency), WaitSeconds: int32(r.Wait / time.Second),
+		})
+	})
 	if err != nil || got.TaskID == uuid.Nil {
 		return nil, err
 	}
@@ -90,7 +94,9 @@ func (c *httpCoordinator) Heartbeat(ctx context.Context, l Lease, progress float
 		body.Progress = &progress
 	}
 	var got wire.HeartbeatResponse
-	header, err := c.call("heartbeat", &got)(c.api.HeartbeatTask(ctx, l.TaskID, body))
+	header, err := c.call("heartbeat", &got, func() (*http.Response, error) {
+		return c.api.HeartbeatTask(ctx, l.TaskID, body)
+	})
 	return Renewal{TTL: leaseTTL(got.LeaseExpiresAt.Time, header), Cancel: got.Cancel}, err
 }
 
@@ -110,7 +116,9 @@ func (c *httpCoordinator) Upload(ctx context.Context, l Lease, f Upload) (Artifa
 	}
 	params := &wire.UploadTaskArtifactParams{XWorkerID: l.WorkerID, XTaskAttempt: l.Attempt, XContentSHA256: &f.SHA256}
 	var got wire.UploadedArtifact
-	_, err = c.call("upload", &got)(c.api.UploadTaskArtifactWithBody(ctx, l.TaskID, f.Filename, params, f.ContentType, watchedReader{file, dog}, sized))
+	_, err = c.call("upload", &got, func() (*http.Response, error) {
+		return c.api.UploadTaskArtifactWithBody(ctx, l.TaskID, f.Filename, params, f.ContentType, watchedReader{file, dog}, sized)
+	})
 	return Artifact{ID: got.ArtifactID.String(), URI: got.URI, SHA256: got.SHA256, SizeBytes: got.SizeBytes}, err
 }
 
@@ -123,52 +131,59 @@ func (c *httpCoordinator) Complete(ctx context.Context, l Lease, m Completion) e
 	if err != nil {
 		return fmt.Errorf("complete: metrics: %w", err)
 	}
-	_, err = c.call("complete", nil)(c.api.CompleteTask(ctx, l.TaskID, wire.ResultRequest{
-		WorkerID: l.WorkerID, Attempt: l.Attempt, Metrics: metrics,
-		Result: wire.ResultManifest{ArtifactID: id, URI: m.Artifact.URI, SHA256: m.Artifact.SHA256, ContentType: m.ContentType},
-	}))
+	_, err = c.call("complete", nil, func() (*http.Response, error) {
+		return c.api.CompleteTask(ctx, l.TaskID, wire.ResultRequest{
+			WorkerID: l.WorkerID, Attempt: l.Attempt, Metrics: metrics,
+			Result: wire.ResultManifest{ArtifactID: id, URI: m.Artifact.URI, SHA256: m.Artifact.SHA256, ContentType: m.ContentType},
+		})
+	})
 	return err
 }
 
 func (c *httpCoordinator) Fail(ctx context.Context, l Lease, f Failure) error {
-	_, err := c.call("fail", nil)(c.api.FailTask(ctx, l.TaskID, wire.FailureRequest{
-		WorkerID: l.WorkerID, Attempt: l.Attempt, ErrorCode: f.Code, ErrorMessage: f.Message, Retryable: &f.Retryable,
-	}))
+	_, err := c.call("fail", nil, func() (*http.Response, error) {
+		return c.api.FailTask(ctx, l.TaskID, wire.FailureRequest{
+			WorkerID: l.WorkerID, Attempt: l.Attempt, ErrorCode: f.Code, ErrorMessage: f.Message, Retryable: &f.Retryable,
+		})
+	})
 	return err
 }
 
 func (c *httpCoordinator) Release(ctx context.Context, l Lease) error {
-	_, err := c.call("release", nil)(c.api.ReleaseTask(ctx, l.TaskID, wire.ReleaseRequest{WorkerID: l.WorkerID, Attempt: l.Attempt}))
+	_, err := c.call("release", nil, func() (*http.Response, error) {
+		return c.api.ReleaseTask(ctx, l.TaskID, wire.ReleaseRequest{WorkerID: l.WorkerID, Attempt: l.Attempt})
+	})
 	return err
 }
 
 func (c *httpCoordinator) AppendLog(ctx context.Context, l Lease, chunk LogChunk) error {
 	params := &wire.AppendTaskLogParams{XWorkerID: l.WorkerID, XTaskAttempt: l.Attempt, XLogFinal: &chunk.Final}
-	_, err := c.call("append_log", nil)(c.api.AppendTaskLogWithBody(ctx, l.TaskID, int32(chunk.Seq), params,
-		"text/plain; charset=utf-8", bytes.NewReader(chunk.Body)))
+	_, err := c.call("append_log", nil, func() (*http.Response, error) {
+		return c.api.AppendTaskLogWithBody(ctx, l.TaskID, int32(chunk.Seq), params,
+			"text/plain; charset=utf-8", bytes.NewReader(chunk.Body))
+	})
 	return err
 }
 
-// call returns a function that takes the outcome of a request: it decodes a
-// successful answer into out, if that is not nil, and gives any other an error.
-func (c *httpCoordinator) call(operation string, out any) func(*http.Response, error) (http.Header, error) {
-	return func(resp *http.Response, err error) (http.Header, error) {
-		if err != nil {
-			return nil, c.unanswered(operation, err)
-		}
-		defer resp.Body.Close()
-		body := io.LimitReader(resp.Body, maxAnswer)
-		if resp.StatusCode >= 300 {
-			return nil, c.statusError(operation, resp)
-		}
-		if out != nil && resp.StatusCode != http.StatusNoContent {
-			if err := json.NewDecoder(body).Decode(out); err != nil {
-				return nil, c.unanswered(operation, fmt.Errorf("the answer is not what a coordinator sends: %w", err))
-			}
-		}
-		_, _ = io.Copy(io.Discard, body) // so that the connection serves again
-		return resp.Header, nil
+// call sends a request, decodes a successful answer into out, if that is not
+// nil, and gives any other an error.
+func (c *httpCoordinator) call(operation string, out any, send func() (*http.Response, error)) (http.Header, error) {
+	resp, err := send()
+	if err != nil {
+		return nil, c.unanswered(operation, err)
 	}
+	defer resp.Body.Close()
+	if resp.StatusCode >= 300 {
+		return nil, c.statusError(operation, resp)
+	}
+	body := io.LimitReader(resp.Body, maxAnswer)
+	if out != nil && resp.StatusCode != http.StatusNoContent {
+		if err := json.NewDecoder(body).Decode(out); err != nil {
+			return nil, c.unanswered(operation, fmt.Errorf("the answer is not what a coordinator sends: %w", err))
+		}
+	}
+	_, _ = io.Copy(io.Discard, body) // so that the connection serves again
+	return resp.Header, nil
 }
 
 // unanswered is the error of a request that brought no answer, or none that can
@@ -196,7 +211,7 @@ func (c *httpCoordinator) statusError(operation string, resp *http.Response) *St
 func retryAfter(h http.Header) time.Duration {
 	v := h.Get("Retry-After")
 	if n, err := strconv.Atoi(v); err == nil && n > 0 {
-		return min(time.Duration(n), time.Duration(retryAfters/time.Second)) * time.Second
+		return min(time.Duration(n), retryAfters/time.Second) * time.Second
 	}
 	at, err1 := http.ParseTime(v)
 	now, err2 := http.ParseTime(h.Get("Date"))

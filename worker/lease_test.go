@@ -118,10 +118,9 @@ func TestHeartbeatThatMeetsTheCompletion(t *testing.T) {
 
 func TestLostLeaseStopsTheTaskQuietly(t *testing.T) {
 	var stopped time.Time
-	run := func(ctx context.Context, _ workloads.TaskRequest) (workloads.TaskResult, error) {
-		<-ctx.Done()
-		stopped = time.Now()
-		return workloads.TaskResult{}, ctx.Err()
+	run := func(ctx context.Context, req workloads.TaskRequest) (workloads.TaskResult, error) {
+		defer func() { stopped = time.Now() }()
+		return lasting(time.Hour)(ctx, req)
 	}
 	for name, status := range map[string]int{
 		"conflict": http.StatusConflict, "deleted": http.StatusNotFound, "refused again and again": http.StatusBadRequest,
@@ -170,7 +169,7 @@ func TestDeadlineWithoutARenewal(t *testing.T) {
 				start := time.Now()
 				w := b.start()
 				after(time.Second)
-				b.net.down(coordinatorAddr)
+				b.net.down()
 				after(9 * time.Minute)
 				switch took := ended.Sub(start); {
 				case tc.ends == 0 && !ended.IsZero():
@@ -193,11 +192,11 @@ func TestFinishedResultIsOfferedAfterTheDeadline(t *testing.T) {
 		task := b.fake.add("finished")
 		w := b.start()
 		after(time.Second)
-		b.net.down(coordinatorAddr)
+		b.net.down()
 		after(time.Hour)
 		// The coordinator comes back and extends the leases that it finds.
 		b.fake.look(func() { task.expires = time.Now().Add(time.Hour) })
-		b.net.up(coordinatorAddr)
+		b.net.up()
 		after(time.Minute)
 		b.wantCompleted(task, "FINISHED")
 		if runs != 1 {

@@ -62,11 +62,11 @@ func (n *network) serve(t testing.TB, addr string, h http.Handler) {
 	})
 }
 
-// down cuts every connection to addr and refuses new ones until up.
-func (n *network) down(addr string) {
+// down cuts every connection to the coordinator and refuses new ones until up.
+func (n *network) down() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	h := n.hosts[addr]
+	h := n.hosts[coordinatorAddr]
 	h.up = false
 	for c := range h.open {
 		_ = c.Close()
@@ -74,9 +74,9 @@ func (n *network) down(addr string) {
 	}
 }
 
-func (n *network) up(addr string) {
+func (n *network) up() {
 	n.mu.Lock()
-	n.hosts[addr].up = true
+	n.hosts[coordinatorAddr].up = true
 	n.mu.Unlock()
 }
 

@@ -19,11 +19,11 @@ func after(d time.Duration) {
 
 func TestWorkerStartsBeforeTheCoordinator(t *testing.T) {
 	inBubble(t, upper, func(b *bench) {
-		b.net.down(coordinatorAddr)
+		b.net.down()
 		task := b.fake.add("early")
 		w := b.start()
 		after(5 * time.Minute)
-		b.net.up(coordinatorAddr)
+		b.net.up()
 		after(retryMax)
 		b.wantCompleted(task, "EARLY")
 		if b.net.dials > 40 {
@@ -45,7 +45,7 @@ func TestRefusedRegistrationEndsRun(t *testing.T) {
 
 func TestStopWhileNotRegistered(t *testing.T) {
 	inBubble(t, upper, func(b *bench) {
-		b.net.down(coordinatorAddr)
+		b.net.down()
 		w := b.start()
 		after(time.Minute)
 		w.end()
@@ -70,7 +70,7 @@ func TestCoordinatorAwayForAMinute(t *testing.T) {
 					fetching := at == 0 && strings.HasSuffix(r.URL.Path, "/input")
 					uploading := at == 20*time.Second && r.Method == http.MethodPut && strings.Contains(r.URL.Path, "/artifacts/")
 					if (fetching || uploading) && cut.CompareAndSwap(false, true) {
-						b.net.down(coordinatorAddr)
+						b.net.down()
 						panic(http.ErrAbortHandler)
 					}
 					return false
@@ -78,9 +78,9 @@ func TestCoordinatorAwayForAMinute(t *testing.T) {
 				task := b.fake.add("away")
 				w := b.start()
 				after(at + time.Second)
-				b.net.down(coordinatorAddr)
+				b.net.down()
 				after(time.Minute)
-				b.net.up(coordinatorAddr)
+				b.net.up()
 				after(time.Minute)
 				b.wantCompleted(task, "AWAY")
 				if runs != 1 {

@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"encoding/json"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -63,6 +64,25 @@ func TestParametersThreadsAndProgressReachTheWorkload(t *testing.T) {
 			}
 		})
 	})
+}
+
+func TestMetricsThatCannotBeSentAreLeftOut(t *testing.T) {
+	for name, v := range map[string]any{"no JSON": math.NaN(), "too long": strings.Repeat("x", 20<<10)} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(ctx context.Context, req workloads.TaskRequest) (workloads.TaskResult, error) {
+				res, err := upper(ctx, req)
+				res.Metrics["odd"] = v
+				return res, err
+			}, func(b *bench) {
+				task := b.fake.add("x")
+				b.runTasks(1)
+				b.wantCompleted(task, "X")
+				if got := string(task.completed.Metrics); !strings.HasPrefix(got, `{"elapsed_seconds":`) || strings.Contains(got, "odd") {
+					t.Errorf("metrics = %s", got)
+				}
+			})
+		})
+	}
 }
 
 func TestEmptyInputAndEmptyResult(t *testing.T) {

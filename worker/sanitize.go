@@ -113,8 +113,8 @@ func (s sanitizer) failure(err error) Failure {
 // Error makes a Failure an error, for steps that know what to report.
 func (f *Failure) Error() string { return f.Code + ": " + f.Message }
 
-func failuref(code string, retryable bool, format string, args ...any) error {
-	return &Failure{Code: code, Message: fmt.Sprintf(format, args...), Retryable: retryable}
+func failuref(code, format string, args ...any) error {
+	return &Failure{Code: code, Message: fmt.Sprintf(format, args...), Retryable: true}
 }
 
 // panicError is a panic of a workload. Its stack stays on this machine.

@@ -121,7 +121,7 @@ func (t *task) produce(ctx context.Context) error {
 
 func (t *task) compute(ctx context.Context) (*output, error) {
 	if t.state.Starts >= maxStarts {
-		return nil, failuref(codeProcessEnded, true, "the worker's process ended %d times while it computed this attempt", t.state.Starts)
+		return nil, failuref(codeProcessEnded, "the worker's process ended %d times while it computed this attempt", t.state.Starts)
 	}
 	if err := t.fetch(ctx); err != nil {
 		return nil, err
@@ -153,8 +153,7 @@ func (t *task) compute(ctx context.Context) (*output, error) {
 
 // fail records that the attempt failed with err.
 func (t *task) fail(err error) error {
-	var p *panicError
-	if errors.As(err, &p) {
+	if p, ok := errors.AsType[*panicError](err); ok {
 		t.log.Error("workload panicked", zap.String("operation", "execute"), zap.ByteString("stack", p.stack))
 	}
 	f := t.clean.failure(err)

@@ -40,7 +40,7 @@ func TestTokenIsNowhere(t *testing.T) {
 		}
 		w := b.start()
 		after(12 * time.Hour)
-		b.net.down(coordinatorAddr)
+		b.net.down()
 		after(time.Hour)
 		w.end()
 

@@ -98,8 +98,7 @@ func stayHere(*http.Request, []*http.Request) error { return http.ErrUseLastResp
 
 // withoutURL returns the error of a request without its URL, whose query may be a secret.
 func withoutURL(err error) error {
-	var u *url.Error
-	if errors.As(err, &u) {
+	if u, ok := errors.AsType[*url.Error](err); ok {
 		return u.Err
 	}
 	return err
@@ -138,7 +137,7 @@ func (r watchedReader) Read(p []byte) (int, error) {
 	if n > 0 {
 		r.dog.touch()
 	}
-	if err != nil && context.Cause(r.dog.ctx) == errStalled {
+	if err != nil && errors.Is(context.Cause(r.dog.ctx), errStalled) {
 		err = errStalled
 	}
 	return n, err
