@@ -176,11 +176,11 @@ func parseRefs(args []string, wanted ...*kind) ([]ref, error) {
 			return nil, err
 		}
 		if !slices.Contains(wanted, r.kind) {
-			forms := make([]string, len(wanted))
+			names := make([]string, len(wanted))
 			for i, k := range wanted {
-				forms[i] = k.singular + "/NAME"
+				names[i] = k.singular
 			}
-			return nil, fmt.Errorf("%q: want %s", arg, strings.Join(forms, " or "))
+			return nil, fmt.Errorf("%q: want %s/NAME", arg, strings.Join(names, " or "))
 		}
 		refs[i] = r
 	}

@@ -71,9 +71,7 @@ type transferBar struct {
 }
 
 func (s *session) transferBar(label string) *transferBar {
-	b := &transferBar{Display: s.display(), label: label, now: s.now}
-	b.Begin(progress.State{Label: label})
-	return b
+	return &transferBar{Display: s.display(), label: label, now: s.now}
 }
 
 // display is a Display on standard error.
