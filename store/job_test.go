@@ -83,7 +83,7 @@ func TestApply(t *testing.T) {
 		q.Spec.Input = v1.JobInput{Artifact: &other.ID}
 	}, false)
 	var immutable *store.ImmutableError
-	want := []string{"spec.workload", "spec.input", "spec.parameters", "spec.sharding", "spec.maxAttempts"}
+	want := []string{"spec.workload", "spec.input", "spec.parameters.query_id", "spec.parameters.top_k", "spec.sharding.rows", "spec.maxAttempts"}
 	if !errors.Is(err, store.ErrConflict) || !errors.As(err, &immutable) || !cmp.Equal(immutable.Fields, want) {
 		t.Errorf("fixed fields: %v, want %v", err, want)
 	}
