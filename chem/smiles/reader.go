@@ -9,6 +9,8 @@ type Reader struct {
 	m        *mol.Mol
 	branches []branch
 	closures closures
+	cut      bool // a name may follow
+	tail     int  // where it begins, 0 if there is none
 	marked   bool // a tetrahedral mark was read
 	colon    bool // a bond was written as aromatic
 }
@@ -46,36 +48,43 @@ func (r *Reader) Read(m *mol.Mol, s []byte) error {
 		m.Finish()
 		return nil
 	}
-	end, tail := len(s), 0
-	for i, c := range s {
-		if c == ' ' || c == '\t' {
-			if i > 0 {
-				end, tail = i, i
-			}
-			break
-		}
-	}
 	start := 0
-	for start < end && outside(s[start]) {
+	for start < len(s) && outside(s[start]) {
 		start++
 	}
-	for end > start && outside(s[end-1]) {
-		end--
-	}
-	if start == end {
+	if start == len(s) {
 		return r.fail(0, "no atoms")
 	}
-	if err := r.chain(start, end); err != nil {
+	r.cut, r.tail = s[0] != ' ' && s[0] != '\t', 0
+	if err := r.chain(start, len(s)); err != nil {
 		return err
 	}
 	if err := r.closeRings(); err != nil {
 		return err
 	}
 	m.MarkedOddly = m.MarkedOddly || r.marked && r.colon
-	if tail > 0 {
-		return r.extensions(tail)
+	if r.tail > 0 {
+		return r.extensions(r.tail)
 	}
 	return nil
+}
+
+// ends reports whether the chain ends at offset i: with a newline, or with bytes
+// to strip up to the end or to the space or tab that begins the name. A string
+// that begins with a space or tab has no name.
+func (r *Reader) ends(i int) bool {
+	s := r.input
+	newline := s[i] == '\n'
+	for ; i < len(s); i++ {
+		if r.cut && (s[i] == ' ' || s[i] == '\t') {
+			r.tail = i
+			return true
+		}
+		if !newline && !outside(s[i]) {
+			return false
+		}
+	}
+	return true
 }
 
 // outside reports bytes that are stripped from both ends.
@@ -163,9 +172,10 @@ func (r *Reader) chain(i, end int) error {
 			st, mark.symbol = complete, 0
 			i = next
 			continue
-		case '\n':
-			return r.finish(i, st, mark)
 		default:
+			if outside(c) && r.ends(i) {
+				return r.finish(i, st, mark)
+			}
 			symbol, width := bondSymbol(s, i)
 			if symbol == 0 {
 				return r.fail(i, "unexpected %q", c)
