@@ -169,6 +169,9 @@ type Mol struct {
 	// Hydrogens says that there are hydrogen atoms.
 	Hydrogens bool
 
+	// Aromatics counts the bonds that were read as aromatic.
+	Aromatics int
+
 	// Neighbour lists: in slots, four places an atom, while no atom has more
 	// neighbours; else packed in halves behind offsets.
 	slots   [][4]Half
@@ -180,7 +183,7 @@ type Mol struct {
 // Reset empties the molecule and keeps its memory.
 func (m *Mol) Reset() {
 	m.Atoms, m.Bonds, m.RingDigits, m.ChainBonds = m.Atoms[:0], m.Bonds[:0], m.RingDigits[:0], 0
-	m.MarkedOddly, m.packed, m.Plain, m.Hydrogens = false, false, true, false
+	m.MarkedOddly, m.packed, m.Plain, m.Hydrogens, m.Aromatics = false, false, true, false, 0
 }
 
 // AddAtom appends an atom without bonds and returns it; the pointer is good until
@@ -208,6 +211,7 @@ func (m *Mol) AddBond(bond Bond) {
 	if bond.Flags&Aromatic != 0 {
 		a.Flags |= AromaticBond
 		b.Flags |= AromaticBond
+		m.Aromatics++
 	}
 	slots := m.slots[:cap(m.slots)]
 	slots[bond.A][a.Degree&3] = Half{bond.B, i}
@@ -231,6 +235,7 @@ func (m *Mol) Chain(prev int32) {
 		order = 3
 		a.Flags |= AromaticBond
 		b.Flags |= AromaticBond
+		m.Aromatics++
 	}
 	m.Bonds = append(m.Bonds, bond)
 	slots := m.slots[:cap(m.slots)]

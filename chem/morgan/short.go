@@ -7,7 +7,7 @@ import (
 )
 
 // short computes radius 2 of molecules with up to 128 atoms and bonds, no atom
-// with more than four neighbours and no hydrogen atoms. At this radius it is
+// with more than four neighbours and no hydrogen atoms but lone ones. At this radius it is
 // known beforehand which environments repeat others: in round one only those of
 // a molecule of two atoms; in round two those of atoms with one neighbour, which
 // equal the neighbour's of round one, and those of atoms that have only such
@@ -169,11 +169,11 @@ func mix(h uint32, pair uint64) uint32 {
 	return combine(h, combine(t, uint32(pair)))
 }
 
-// invariants fills current; it fails at hydrogen atoms.
+// invariants fills current; it fails at bonded hydrogen atoms.
 func (s *short) invariants(m *mol.Mol) bool {
 	for i := range m.Atoms {
 		a := &m.Atoms[i]
-		if a.Z == 1 {
+		if a.Z == 1 && a.Degree > 0 {
 			return false
 		}
 		if a.Isotope != 0 {

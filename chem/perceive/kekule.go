@@ -213,6 +213,10 @@ func (k *kekulizer) surveyBonds(m *mol.Mol, a int32) survey {
 
 // candidate reports whether the atom has room for exactly one double bond.
 func (s survey) candidate(a *mol.Atom) bool {
+	if a.Z == 6 && a.Charge == 0 && a.Radicals == 0 && a.Valence+int32(a.ImplicitH) <= 4 {
+		order := s.order + a.TotalH() // the usual case, as below
+		return int(a.Degree)+int(a.ImplicitH)-s.ignored < 4 && (order == 3 || order == 2 && a.Flags&mol.NoImplicit != 0)
+	}
 	e := mol.ElementOf(a.Z)
 	charge := int(a.Charge)
 	if mol.IsEarly(a.Z) || a.Z == 6 && charge > 0 {

@@ -91,11 +91,11 @@ func tabulate(z uint8, charge int8, wide bool, sum int32) (p plainValence) {
 }
 
 // suits decides about kinds of atoms that depend on more than the table's keys:
-// phosphorus that may have to be cleaned up, hydrogen atoms and metals other than
-// lone ions.
+// phosphorus that may have to be cleaned up, and hydrogen and metals, which must
+// be lone ions.
 func (p *plainValence) suits(a *mol.Atom) bool {
 	if a.Z == 15 {
 		return a.Degree != 3
 	}
-	return a.Z != 1 && a.Degree == 0
+	return a.Degree == 0
 }

@@ -17,10 +17,6 @@ import (
 // bond, and it lies in the ring system. And where all bonds written as aromatic
 // turn out aromatic, the form is not seen in the result either.
 type quick struct {
-	// The string's own tree, by atom.
-	parent []mol.Half // the atom before and the bond to it
-	depth  []int32
-
 	// Ring atoms and ring bonds have numbers from 0 to 63, plus one here.
 	atomNumber []uint8
 	bondNumber []uint8
@@ -39,6 +35,7 @@ type quick struct {
 	lower    uint64 // ring atoms written as aromatic
 	paired   uint64 // ring atoms with a double bond in the Kekulé form
 	nLower   int    // atoms written as aromatic
+	linking  int    // bonds written as aromatic that lie in no ring
 
 	one, two, allowed uint64 // donor types of the block at hand
 
@@ -132,21 +129,11 @@ func (q *quick) readAtoms(m *mol.Mol) bool {
 }
 
 // findCycles finds for each ring-closure bond the cycle that it closes with the
-// tree of the other bonds, which is the string's own, and numbers what is in it.
+// other bonds, which make a tree in the order of the string: every atom but the
+// first of a component is bonded to one before it. What is in cycles is numbered.
 func (q *quick) findCycles(m *mol.Mol, slots [][4]mol.Half) bool {
-	n := len(m.Atoms)
-	q.parent, q.depth = grow(q.parent, n), grow(q.depth, n)
-	q.atomNumber, q.bondNumber = growClear(q.atomNumber, n), growClear(q.bondNumber, len(m.Bonds))
+	q.atomNumber, q.bondNumber = growClear(q.atomNumber, len(m.Atoms)), growClear(q.bondNumber, len(m.Bonds))
 	q.nAtoms, q.nBonds = 0, 0
-	for i := range q.depth {
-		h := slots[i][0]
-		if m.Atoms[i].Degree == 0 || int(h.Atom) > i || int(h.Bond) >= m.ChainBonds {
-			q.depth[i] = 0
-			continue
-		}
-		q.parent[i] = h
-		q.depth[i] = q.depth[h.Atom] + 1
-	}
 	for i := m.ChainBonds; i < len(m.Bonds); i++ {
 		u, v := m.Bonds[i].A, m.Bonds[i].B
 		var c cycle
@@ -154,13 +141,14 @@ func (q *quick) findCycles(m *mol.Mol, slots [][4]mol.Half) bool {
 			return false
 		}
 		for u != v {
-			if q.depth[u] < q.depth[v] {
+			if u < v {
 				u, v = v, u
 			}
-			if q.depth[u] == 0 || !q.addAtom(&c, u) || !q.addBond(&c, q.parent[u].Bond) {
+			before := slots[u][0]
+			if before.Atom > u || int(before.Bond) >= m.ChainBonds || !q.addAtom(&c, u) || !q.addBond(&c, before.Bond) {
 				return false // the closure joins two parts of the string, or too much is in rings
 			}
-			u = q.parent[u].Atom
+			u = before.Atom
 		}
 		if !q.addAtom(&c, u) {
 			return false
@@ -234,6 +222,7 @@ func (q *quick) linkRings(m *mol.Mol, slots [][4]mol.Half) {
 		}
 	}
 	q.lower, q.written, q.multiple, q.triple = lower, written, multiple, triple
+	q.linking = m.Aromatics - bits.OnesCount64(written)
 }
 
 // findBlocks unites the first n cycles where they share bonds and returns the
@@ -284,7 +273,7 @@ func (q *quick) write(m *mol.Mol) {
 	for s := q.aromatic &^ (q.written | q.triple); s != 0; s &= s - 1 {
 		m.Bonds[q.bonds[bits.TrailingZeros64(s)]].Type = mol.AromaticType
 	}
-	if q.nLower == 0 {
+	if q.linking == 0 {
 		return
 	}
 	for i := range m.Bonds {

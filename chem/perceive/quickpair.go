@@ -15,11 +15,9 @@ func (q *quick) pair(m *mol.Mol, slots [][4]mol.Half, block cycle) bool {
 		i := bits.TrailingZeros64(s)
 		g := q.atoms[i&63]
 		a := &m.Atoms[g]
-		n := 0
-		for _, h := range slots[g][:a.Degree&7] {
-			if m.Bonds[h.Bond].Type == mol.AromaticType {
-				n++
-			}
+		n := bits.OnesCount64(q.incident[i&63] & q.written)
+		if q.linking > 0 {
+			n = aromaticBonds(m, slots, g)
 		}
 		if (survey{order: n + (int(a.Twice)-3*n)/2}).candidate(a) {
 			candidates |= 1 << i
@@ -51,6 +49,17 @@ func (q *quick) pair(m *mol.Mol, slots [][4]mol.Half, block cycle) bool {
 	return true
 }
 
+// aromaticBonds counts the bonds of atom g written as aromatic.
+func aromaticBonds(m *mol.Mol, slots [][4]mol.Half, g int32) int {
+	n := 0
+	for _, h := range slots[g][:m.Atoms[g].Degree&7] {
+		if m.Bonds[h.Bond].Type == mol.AromaticType {
+			n++
+		}
+	}
+	return n
+}
+
 // leastChoice is an atom with at most one partner if there is one, else the
 // lowest.
 func (q *quick) leastChoice(left uint64) int {
@@ -74,6 +83,11 @@ func (q *quick) classify(m *mol.Mol, slots [][4]mol.Half, atoms uint64) {
 		a := &m.Atoms[g]
 		degree := int(a.Degree) + a.TotalH()
 		if degree > 3 {
+			continue
+		}
+		if a.Z == 6 && a.Charge == 0 && degree == 3 && q.paired>>(i&63)&1 != 0 {
+			q.one |= 1 << (i & 63) // most atoms by far
+			q.allowed |= 1 << (i & 63)
 			continue
 		}
 		e := mol.ElementOf(a.Z)
