@@ -110,7 +110,11 @@ func column(name string, index int, separator string, header int) ([][]byte, err
 func sample(s [][]byte, n int) [][]byte {
 	r := rand.New(rand.NewPCG(7, 7))
 	r.Shuffle(len(s), func(i, j int) { s[i], s[j] = s[j], s[i] })
-	return s[:min(n, len(s))]
+	out := make([][]byte, min(n, len(s)))
+	for i := range out {
+		out[i] = bytes.Clone(s[i]) // side by side, not scattered over the table
+	}
+	return out
 }
 
 // result holds microseconds a molecule.
