@@ -41,9 +41,15 @@ generate: ## Regenerate all generated code
 	@go generate ./...
 
 .PHONY: oracle
-oracle: ## Test the single-process RDKit reference program
-	@hack/bootstrap python
+oracle: ## Compare chemistry and search with RDKit, and test the reference program itself
+	@hack/bootstrap python rdkit-data
+	@CI=true go test -count=1 ./hack/oracle/... ./workloads/similaritysearch -run 'Debian|Generated|Shared|Reference'
 	@.cache/venv/bin/python -m pytest -q hack/oracle
+
+.PHONY: vuln
+vuln: ## Look for known vulnerabilities in what the binary calls (asks vuln.go.dev)
+	@hack/bootstrap tools
+	@govulncheck ./...
 
 .PHONY: clean
 clean: ## Remove what was built, not what was installed into .cache
