@@ -119,7 +119,7 @@ func (s *Store) ListArtifacts(ctx context.Context, f ArtifactFilter, p Page) (_ 
 		return List[Artifact]{}, err
 	}
 	rows, err := collect[artifactRow](ctx, s.pool, listArtifactsSQL, pgx.NamedArgs{
-		"before": idOrNil(before), "job": idOrNil(f.Job), "task": idOrNil(f.Task),
+		"before": idPtr(before), "job": idPtr(f.Job), "task": idPtr(f.Task),
 		"kinds": textArray(f.Kinds), "sha256": textOrNil(f.SHA256), "limit": p.limit() + 1,
 	})
 	if err != nil {

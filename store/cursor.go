@@ -4,8 +4,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-
-	"github.com/google/uuid"
 )
 
 const (
@@ -68,5 +66,3 @@ func textOrNil(s string) *string {
 	}
 	return &s
 }
-
-func idOrNil(id uuid.UUID) *uuid.UUID { return idPtr(id) }

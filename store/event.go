@@ -67,7 +67,7 @@ AND    (@worker::uuid IS NULL OR e.worker_id = @worker)
 ORDER BY e.id
 LIMIT  @limit`
 
-// ListEvents lists events in the order in which they were recorded. An event
+// ListEvents lists events, oldest first, in the order in which they were recorded. An event
 // whose transaction was long may appear behind one that a reader has passed.
 func (s *Store) ListEvents(ctx context.Context, f EventFilter, p Page) (_ List[Event], err error) {
 	defer wrapf(&err, "list events")
@@ -77,7 +77,7 @@ func (s *Store) ListEvents(ctx context.Context, f EventFilter, p Page) (_ List[E
 		return List[Event]{}, err
 	}
 	rows, err := collect[eventRow](ctx, s.pool, listEventsSQL, pgx.NamedArgs{
-		"after": max(after, f.After), "job": idOrNil(f.Job), "worker": idOrNil(f.Worker), "limit": p.limit() + 1,
+		"after": max(after, f.After), "job": idPtr(f.Job), "worker": idPtr(f.Worker), "limit": p.limit() + 1,
 	})
 	if err != nil {
 		return List[Event]{}, err

@@ -13,7 +13,7 @@ import (
 const taskColumns = `
        t.id, t.job_id, j.name AS job_name, t.chunk_index, t.workload, t.input_sha256, t.parameters, t.status,
        t.attempt, t.max_attempts, t.failures, t.lost_leases, t.not_before, t.lease_owner, w.name AS lease_owner_name,
-       t.lease_expires_at, t.leased_at, t.progress::float8 AS progress, t.metrics, t.error_code, t.error_message,
+       t.lease_expires_at, t.progress::float8 AS progress, t.metrics, t.error_code, t.error_message,
        t.created_at, t.started_at, t.completed_at, t.version,
        a.id AS result_id, a.sha256 AS result_sha256, a.size_bytes AS result_bytes`
 
@@ -40,7 +40,6 @@ type taskRow struct {
 	LeaseOwner     *uuid.UUID
 	LeaseOwnerName *string
 	LeaseExpiresAt *time.Time
-	LeasedAt       *time.Time
 	Progress       *float64
 	Metrics        []byte
 	ErrorCode      string
@@ -203,7 +202,7 @@ func (s *Store) ListTasks(ctx context.Context, f TaskFilter, p Page) (_ List[Tas
 		return List[Task]{}, err
 	}
 	args := pgx.NamedArgs{
-		"after_job": idOrNil(after.Job), "after_chunk": after.ChunkIndex, "job": idOrNil(f.Job),
+		"after_job": idPtr(after.Job), "after_chunk": after.ChunkIndex, "job": idPtr(f.Job),
 		"phases": textArray(f.Phases), "limit": p.limit() + 1,
 	}
 	sql := listTasksSQL
