@@ -60,9 +60,6 @@ func New(baseURL, token string, opts Options) (*Client, error) {
 // URL is the coordinator's address.
 func (c *Client) URL() string { return c.base.String() }
 
-// RequestTimeout is the bound on one attempt of a call.
-func (c *Client) RequestTimeout() time.Duration { return c.opts.RequestTimeout }
-
 func parseBase(raw string) (*url.URL, error) {
 	u, err := url.Parse(raw)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {

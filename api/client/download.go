@@ -12,8 +12,6 @@ import (
 	"net/url"
 	"os"
 	"strings"
-
-	"scimesh.dev/scimesh/api/wire"
 )
 
 // Download is a file to be fetched.
@@ -239,19 +237,4 @@ func (t *touching) Read(p []byte) (int, error) {
 	n, err := t.r.Read(p)
 	t.idle.touch()
 	return n, err
-}
-
-// DownloadResult downloads the final file of a Job to path.
-func (c *Client) DownloadResult(ctx context.Context, job, path string, progress func(received, total int64)) (int64, error) {
-	return c.DownloadFile(ctx, Download{URI: "jobs/" + url.PathEscape(job) + "/result", Progress: progress}, path)
-}
-
-// DownloadRejects downloads the rejected rows of a Job to path.
-func (c *Client) DownloadRejects(ctx context.Context, job, path string, progress func(received, total int64)) (int64, error) {
-	return c.DownloadFile(ctx, Download{URI: "jobs/" + url.PathEscape(job) + "/rejects", Progress: progress}, path)
-}
-
-// TaskInput is the input of a claimed task, as a download.
-func TaskInput(task *wire.ClaimedTask, worker Lease) Download {
-	return Download{URI: task.Input.URI, SHA256: task.Input.SHA256, Lease: &worker}
 }

@@ -36,7 +36,7 @@ func TestRunFromUploadToResult(t *testing.T) {
 			t.Errorf("claimed task is %+v", task)
 		}
 		var input bytes.Buffer
-		if _, err := h.worker.DownloadTo(ctx, client.TaskInput(task, l), &input); err != nil {
+		if _, err := h.worker.DownloadTo(ctx, client.Download{URI: task.Input.URI, SHA256: task.Input.SHA256, Lease: &l}, &input); err != nil {
 			t.Fatal(err)
 		}
 		renewed, err := h.worker.HeartbeatTask(ctx, l, new(0.5))
@@ -62,15 +62,14 @@ func TestRunFromUploadToResult(t *testing.T) {
 		t.Fatalf("job is %+v, %v", j.Status, err)
 	}
 	path := filepath.Join(t.TempDir(), "out.csv")
-	if _, err := h.operator.DownloadResult(ctx, "gefitinib", path, nil); err != nil {
+	if _, err := h.operator.DownloadFile(ctx, client.Download{URI: "jobs/gefitinib/result"}, path); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := os.ReadFile(path); err != nil || string(got) != "rank,chembl_id\r\n1,C2\r\n" {
 		t.Errorf("result is %q, %v", got, err)
 	}
-	if _, err := h.operator.DownloadRejects(ctx, "gefitinib", path, nil); err == nil {
-		t.Error("rejects of a job without any were served")
-	}
+	_, err = h.operator.DownloadFile(ctx, client.Download{URI: "jobs/gefitinib/rejects"}, path)
+	wantError(t, err, http.StatusNotFound, wire.CodeNotFound)
 	h.readEverything(j)
 }
 

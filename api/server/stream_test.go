@@ -316,6 +316,32 @@ func TestSlowButSteadyUploadIsNot(t *testing.T) {
 	}
 }
 
+func TestReaderThatStallsIsGivenUp(t *testing.T) {
+	h := newHarness(t, func(c *Config) { c.StallTimeout = time.Second })
+	h.upload(strings.Repeat("0123456789", 2<<20)) // more than the buffers of two sockets
+	l, err := h.operator.ListArtifacts(t.Context(), wire.ListArtifactsParams{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := net.Dial("tcp", strings.TrimPrefix(h.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	_ = conn.(*net.TCPConn).SetReadBuffer(4096)
+	_, err = fmt.Fprintf(conn, "GET /artifacts/%s/download HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n\r\n", l.Items[0].Metadata.Name, workerToken)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(20 * time.Second); !strings.Contains(h.logs.String(), `"operation":"DownloadArtifact"`); <-tick.C {
+		if time.Now().After(end) {
+			t.Fatal("the response to a reader that does not read goes on")
+		}
+	}
+}
+
 func TestBrokenUploadsLeaveNothing(t *testing.T) {
 	h := newHarness(t)
 	kind, body := form(t, "job", uploadedJobYAML("b"), "input", strings.Repeat(inputTSV, 1000))
