@@ -18,6 +18,8 @@ const EngineName = "scimesh-chem/0.1.0 rdkit-model/2026.09.1"
 const (
 	DefaultRadius = 2
 	DefaultBits   = 2048
+	// DefaultMaxLength is far beyond any molecule that a search is about.
+	DefaultMaxLength = 1 << 20
 )
 
 // RadiusZero as Options.Radius asks for radius 0, since 0 itself is the default.
@@ -30,6 +32,10 @@ type Options struct {
 	Radius int
 	// Bits is the length, a multiple of 64 from 64 to 8192; 0 means DefaultBits.
 	Bits int
+	// MaxLength is the longest string that is read, in bytes; longer ones are
+	// refused with the step EngineLimit. 0 means DefaultMaxLength. Memory grows
+	// with the longest string read, by about 300 bytes for each of its bytes.
+	MaxLength int
 }
 
 // Validate reports parameters that no engine can be made for.
@@ -50,6 +56,7 @@ type SanitizeError = perceive.Error
 // none from two goroutines at once.
 type Engine struct {
 	bits     uint32
+	longest  int
 	reader   smiles.Reader
 	mol      mol.Mol
 	perceive perceive.Perceiver
@@ -71,7 +78,10 @@ func New(o Options) *Engine {
 	if o.Radius == 0 {
 		o.Radius = DefaultRadius
 	}
-	return &Engine{bits: uint32(o.Bits), morgan: morgan.New(o.Radius)}
+	if o.MaxLength == 0 {
+		o.MaxLength = DefaultMaxLength
+	}
+	return &Engine{bits: uint32(o.Bits), longest: o.MaxLength, morgan: morgan.New(o.Radius)}
 }
 
 // Words is the length of a fingerprint in words.
@@ -103,6 +113,9 @@ func (e *Engine) Fingerprint(dst []uint64, s []byte) error {
 // Identifiers appends the unfolded identifiers of the molecule's environments
 // to dst. An identifier that occurs in several places may be listed repeatedly.
 func (e *Engine) Identifiers(dst []uint32, s []byte) ([]uint32, error) {
+	if len(s) > e.longest {
+		return dst, e.tooLong(len(s))
+	}
 	if err := e.reader.Read(&e.mol, s); err != nil {
 		return dst, err
 	}
@@ -124,6 +137,9 @@ func (e *Engine) Identifiers(dst []uint32, s []byte) ([]uint32, error) {
 // the same canonical isomeric SMILES for both. Same molecules have equal
 // fingerprints, so it need be asked only where fingerprints are equal.
 func (e *Engine) Same(a, b []byte) (bool, error) {
+	if s := max(len(a), len(b)); s > e.longest {
+		return false, e.tooLong(s)
+	}
 	if err := e.left.Read(&e.reader, &e.perceive, a); err != nil {
 		return false, err
 	}
@@ -131,4 +147,9 @@ func (e *Engine) Same(a, b []byte) (bool, error) {
 		return false, err
 	}
 	return e.matcher.Same(&e.left, &e.right)
+}
+
+func (e *Engine) tooLong(n int) error {
+	return &SanitizeError{Step: perceive.StepWorkLimit,
+		Message: fmt.Sprintf("the string has %d bytes, more than the limit of %d", n, e.longest)}
 }

@@ -80,6 +80,8 @@ func (l *listSets) extend(m *mol.Mol, i int32, identifiers []uint32) int32 {
 	}
 }
 
+func (l *listSets) share(i, of int32) { l.wider[i] = l.sets[of] }
+
 func (l *listSets) end(dst []uint32, identifiers []uint32) []uint32 {
 	for _, a := range l.owner[l.first:] {
 		dst = append(dst, identifiers[a])

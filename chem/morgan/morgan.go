@@ -74,6 +74,12 @@ func (g *Generator) rounds(dst []uint32, m *mol.Mol, sets bondSets) []uint32 {
 				continue
 			}
 			g.next[i] = g.identifier(m, int32(i), uint32(layer))
+			if layer > 0 && m.Atoms[i].Degree == 1 {
+				// The environment is the neighbour's of the round before.
+				sets.share(int32(i), m.Neighbors(int32(i))[0].Atom)
+				g.dead[i] = true
+				continue
+			}
 			if loser := sets.extend(m, int32(i), g.next); loser >= 0 {
 				g.dead[loser] = true
 			}
@@ -108,6 +114,8 @@ type bondSets interface {
 	// whose environment repeats one that was seen, i or an earlier one of this
 	// round, or -1.
 	extend(m *mol.Mol, i int32, identifiers []uint32) (loser int32)
+	// share gives atom i the environment that atom of had in the round before.
+	share(i, of int32)
 	// end appends the identifiers of the environments that were new in the round.
 	end(dst []uint32, identifiers []uint32) []uint32
 }

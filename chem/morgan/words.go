@@ -55,6 +55,8 @@ func (w *wordSets) extend(m *mol.Mol, i int32, identifiers []uint32) int32 {
 	}
 }
 
+func (w *wordSets) share(i, of int32) { w.wider[i] = w.sets[of] }
+
 func (w *wordSets) end(dst []uint32, identifiers []uint32) []uint32 {
 	for _, a := range w.owner[w.first:] {
 		dst = append(dst, identifiers[a])

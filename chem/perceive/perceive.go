@@ -1,6 +1,10 @@
 package perceive
 
-import "scimesh.dev/scimesh/chem/mol"
+import (
+	"fmt"
+
+	"scimesh.dev/scimesh/chem/mol"
+)
 
 // Perceiver runs the perception steps on one molecule after another. It must not
 // be used by two goroutines at once. The zero value is ready.
@@ -27,8 +31,12 @@ type Perceiver struct {
 	general bool
 }
 
-// DefaultLimit is a few seconds of work.
-const DefaultLimit = 1 << 30
+// DefaultLimit is about a second of work.
+const DefaultLimit = 1 << 27
+
+// maxNeighbors bounds the neighbours of an atom; with more, work would grow with
+// their square.
+const maxNeighbors = 1000
 
 func (p *Perceiver) limit() int64 {
 	if p.Limit > 0 {
@@ -53,6 +61,11 @@ func (p *Perceiver) Sanitize(m *mol.Mol) error {
 // Perceive is Sanitize without its last step. Hybridization and conjugation, which
 // package stereo needs, refer to the valences at this point.
 func (p *Perceiver) Perceive(m *mol.Mol) error {
+	for i := range m.Atoms {
+		if m.Atoms[i].Degree > maxNeighbors {
+			return &Error{Step: StepWorkLimit, Atoms: []int{i}, Message: fmt.Sprintf("more than %d neighbours", maxNeighbors)}
+		}
+	}
 	p.cleanUp(m)
 	p.cleanUpOrganometallics(m)
 	if err := valence(m); err != nil {

@@ -32,6 +32,9 @@ func (r *Reader) extensions(i int) error {
 	if x.i >= len(s) {
 		return r.fail(i, "the CXSMILES part is never closed")
 	}
+	if x.written != nil {
+		r.m.RefreshAromaticBonds()
+	}
 	for a := range r.m.Atoms {
 		if at := &r.m.Atoms[a]; at.Z == 0 && at.Isotope == 0 && !x.labelled[a] {
 			makeDummy(at)
@@ -53,6 +56,7 @@ type extension struct {
 	*Reader
 	i        int
 	labelled map[int]bool
+	written  []int32 // bonds in the order of the string, once needed
 }
 
 func (x *extension) at(prefix string) bool {
@@ -327,26 +331,32 @@ func (x *extension) setBond(a, b int, t mol.BondType, offset int) error {
 		bond.A, bond.B = bond.B, bond.A
 	}
 	x.m.SetType(i, t)
-	x.m.RefreshAromaticBonds()
 	return nil
 }
 
 // writtenBond finds the bond by its number in the order of the string, where a
 // ring closure counts at its second digit; -1 if there is none.
 func (x *extension) writtenBond(n int) int32 {
-	earlier := 0
-	for i := range x.closures.all {
-		switch w := int(x.closures.all[i].written); {
-		case w == n:
-			return int32(x.m.ChainBonds + i)
-		case w < n:
-			earlier++
+	if x.written == nil {
+		x.written = make([]int32, len(x.m.Bonds))
+		for i := range x.written {
+			x.written[i] = -1
+		}
+		for i := range x.closures.all {
+			x.written[x.closures.all[i].written] = int32(x.m.ChainBonds + i)
+		}
+		chain := int32(0)
+		for i, b := range x.written {
+			if b < 0 {
+				x.written[i] = chain
+				chain++
+			}
 		}
 	}
-	if n -= earlier; n >= len(x.m.Bonds) {
+	if n >= len(x.written) {
 		return -1
 	}
-	return int32(n)
+	return x.written[n]
 }
 
 // zeroBonds reads Z:b,…
@@ -362,7 +372,6 @@ func (x *extension) zeroBonds() error {
 		if b < len(x.m.Bonds) {
 			if i := x.writtenBond(b); i >= 0 {
 				x.m.SetType(i, mol.ZeroOrder)
-				x.m.RefreshAromaticBonds()
 			}
 		}
 		if x.is(',') {
