@@ -23,7 +23,7 @@ func (s *slow) run(_ context.Context, reqs []int) ([]batch.Result[int], error) {
 	s.mu.Lock()
 	s.sizes = append(s.sizes, len(reqs))
 	s.mu.Unlock()
-	time.Sleep(time.Second)
+	<-time.After(time.Second) // of the bubble's fake clock
 	results := make([]batch.Result[int], len(reqs))
 	for i, r := range reqs {
 		results[i].Value = 2 * r
@@ -63,7 +63,7 @@ func TestBrokenBatchIsRunOneByOne(t *testing.T) {
 	errBad := errors.New("bad element")
 	synctest.Test(t, func(t *testing.T) {
 		q := batch.New(func(_ context.Context, reqs []int) ([]batch.Result[int], error) {
-			time.Sleep(time.Second)
+			<-time.After(time.Second)
 			if slices.Contains(reqs, 3) {
 				return nil, errBad
 			}

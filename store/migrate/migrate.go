@@ -55,13 +55,13 @@ func run(ctx context.Context, url string, change func(*migrate.Migrate) error) (
 		return State{}, errors.New("migrate: database URL is malformed") // the parser's error may hold a password
 	}
 	db := stdlib.OpenDB(*cc)
-	defer db.Close() //nolint:errcheck // nothing is pending
+	defer db.Close()
 
 	m, err := open(ctx, db)
 	if err != nil {
 		return State{}, err
 	}
-	defer m.Close() //nolint:errcheck // the outcome is known
+	defer m.Close()
 
 	// golang-migrate stops between two migrations, never within one.
 	stop := context.AfterFunc(ctx, func() { m.GracefulStop <- true })

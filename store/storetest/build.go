@@ -9,9 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"scimesh.dev/scimesh/store"
-
 	v1 "scimesh.dev/scimesh/api/v1"
+	"scimesh.dev/scimesh/store"
 )
 
 // Workload and Engine are what the builders use.

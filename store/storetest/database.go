@@ -161,7 +161,7 @@ func admin(t testing.TB, server string, fn func(ctx context.Context, conn *pgx.C
 	if err != nil {
 		t.Fatalf("connect to TEST_DATABASE_URL: %v", err)
 	}
-	defer conn.Close(ctx) //nolint:errcheck // nothing is pending
+	defer conn.Close(ctx)
 	if err := fn(ctx, conn); err != nil {
 		t.Fatalf("prepare the test's database: %v", err)
 	}
