@@ -42,6 +42,11 @@ func (c *httpCoordinator) Download(ctx context.Context, r DownloadRequest) (*Bod
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
 		return nil, &inputError{err: errors.New("download: the input's URI is neither http nor https")}
 	}
+	// The coordinator may call itself by another name than this worker does.
+	// Nobody else can have named the task's id in a URI.
+	if path := "tasks/" + r.Lease.TaskID.String() + "/input"; strings.HasSuffix(u.Path, "/"+path) {
+		u = c.base.JoinPath(path)
+	}
 	own := originOf(u) == originOf(c.base)
 	ctx, dog := watch(ctx, stallTimeout)
 	resp, err := c.get(ctx, u, own, r)

@@ -302,6 +302,17 @@ func TestRedirectWithinTheOriginKeepsTheToken(t *testing.T) {
 	})
 }
 
+// A coordinator behind a proxy may give its public name, while this worker
+// reaches it by another.
+func TestCoordinatorThatGoesByAnotherName(t *testing.T) {
+	inBubble(t, upper, func(b *bench) {
+		b.fake.base = "https://public.test/scimesh"
+		task := b.fake.add("named")
+		b.runTasks(1)
+		b.wantCompleted(task, "NAMED")
+	})
+}
+
 func TestInputOnAnotherHostGetsNoToken(t *testing.T) {
 	inBubble(t, upper, func(b *bench) {
 		tries := 0

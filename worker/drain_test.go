@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -122,6 +124,45 @@ func TestFinishedWorkOutlivesTheProcess(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestResultDamagedOnDiskIsNotDelivered(t *testing.T) {
+	inBubble(t, upper, func(b *bench) {
+		b.fake.ttl = 10 * time.Minute
+		b.fake.intercept(answering("/artifacts/", http.StatusServiceUnavailable, "unavailable"))
+		task := b.fake.add("damaged")
+		w := b.start()
+		after(time.Second)
+		w.Abort()
+		w.wait()
+		b.fake.intercept(nil)
+		path := filepath.Join(b.cfg.WorkDir, tasksDir, b.folders()[0], outputName)
+		if err := os.WriteFile(path, []byte("DAMAGEE"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		next := b.start()
+		after(time.Second)
+		b.wantFailure(task, codeLocalStorage, true)
+		next.end()
+	})
+}
+
+func TestLogOfAnAttemptGoesOnInTheNextProcess(t *testing.T) {
+	inBubble(t, lasting(10*time.Second), func(b *bench) {
+		task := b.fake.add("logged")
+		w := b.start()
+		after(2*logFlush + time.Second)
+		w.Abort()
+		w.wait()
+		next := b.start()
+		after(20 * time.Second)
+		b.wantCompleted(task, "LOGGED")
+		log := strings.Join(task.logs, "")
+		if n := strings.Count(log, "computing test"); n != 2 || !strings.Contains(log, "result uploaded") {
+			t.Errorf("log:\n%s", log)
+		}
+		next.end()
+	})
 }
 
 func TestFailureReportOutlivesTheProcess(t *testing.T) {

@@ -233,5 +233,5 @@ func leaseTTL(expires time.Time, h http.Header) time.Duration {
 	if ttl <= 0 || ttl > longestTTL {
 		return 0
 	}
-	return ttl - min(time.Second, ttl/4)
+	return ttl - min(time.Second, ttl/3)
 }

@@ -54,8 +54,13 @@ func TestLeaseWithoutAnIntervalIsKeptByItsLength(t *testing.T) {
 			task := b.fake.add("long")
 			b.runTasks(1)
 			b.wantCompleted(task, "LONG")
-			if n := len(task.beats); n > int(4*30*time.Minute/ttl)+2 {
+			if n := len(task.beats); n > int(8*30*time.Minute/ttl)+2 {
 				t.Errorf("TTL %v: %d heartbeats in half an hour", ttl, n)
+			}
+			for i := 1; i < len(task.beats); i++ {
+				if gap := task.beats[i].Sub(task.beats[i-1]); gap >= ttl/2 {
+					t.Errorf("TTL %v: heartbeat %d after %v", ttl, i, gap)
+				}
 			}
 		})
 	}
@@ -83,6 +88,31 @@ func TestCancelStopsTheTask(t *testing.T) {
 			}
 		})
 		w.end()
+	})
+}
+
+// The completion is on its way back when a heartbeat is told that the attempt
+// has ended: that is no lost lease.
+func TestHeartbeatThatMeetsTheCompletion(t *testing.T) {
+	inBubble(t, upper, func(b *bench) {
+		task := b.fake.add("met")
+		b.fake.intercept(func(w http.ResponseWriter, r *http.Request) bool {
+			if !strings.HasSuffix(r.URL.Path, "/result") {
+				return false
+			}
+			b.fake.complete(discard{}, r, task)
+			time.Sleep(b.fake.interval + time.Second) //nolint:forbidigo // the bubble's time
+			answer(w, http.StatusOK, nil)
+			return true
+		})
+		b.runTasks(1)
+		b.wantCompleted(task, "MET")
+		if task.refused == 0 {
+			t.Error("no heartbeat met the completion: the test has tested nothing")
+		}
+		if !strings.Contains(b.logs.String(), "task completed") {
+			t.Errorf("not completed:\n%s", b.logs)
+		}
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 )
 
@@ -26,7 +27,7 @@ func originOf(u *url.URL) origin {
 	if port == "" {
 		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
 	}
-	return origin{u.Scheme, u.Hostname(), port}
+	return origin{u.Scheme, strings.ToLower(u.Hostname()), port}
 }
 
 // authTransport adds the token to requests for the coordinator's origin, and

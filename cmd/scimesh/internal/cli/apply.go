@@ -197,9 +197,9 @@ func (o *applyOptions) printObjects(wanted int) error {
 	case o.format.IsName():
 		return printNames(o.Out, o.objects)
 	case wanted == 1 && len(o.objects) == 1:
-		return o.format.Object(o.Out, o.objects[0].value)
+		return o.printData(o.format, o.objects[0].value)
 	case len(o.objects) == 0:
 		return nil
 	}
-	return o.format.Object(o.Out, listOf(o.objects, []*kind{jobKind}))
+	return o.printData(o.format, listOf(o.objects, []*kind{jobKind}))
 }

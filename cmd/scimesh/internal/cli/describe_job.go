@@ -33,8 +33,8 @@ func (o *describeOptions) describeJob(ctx context.Context, c *client.Client, nam
 		d.Table("Conditions", conditionTable(job.Status.Conditions, o.now())),
 		ledgerTable(d, job.Status.Ledger),
 		o.addWhy(ctx, c, d, job),
-		d.Table(tasks.title("Tasks that run"), tasks.active(o.now())),
-		d.Table(tasks.title("Attempts that went wrong"), tasks.failures(o.now())),
+		optionalTable(d, tasks.title("Tasks that run"), tasks.active(o.now())),
+		optionalTable(d, tasks.title("Attempts that went wrong"), tasks.failures(o.now())),
 	)
 	if err != nil {
 		return nil, err
@@ -117,9 +117,9 @@ func speedFields(d *printer.Description, j v1.Job, tasks survey, now time.Time) 
 		return
 	}
 	elapsed := end.Sub(start.Time)
-	text := perSecond(float64(completed)/elapsed.Seconds(), "tasks")
+	text := speedText(float64(completed)/elapsed.Seconds(), "tasks")
 	if rows := rowsDone(j, tasks); rows > 0 {
-		text += ", " + perSecond(float64(rows)/elapsed.Seconds(), "rows")
+		text += ", " + speedText(float64(rows)/elapsed.Seconds(), "rows")
 	}
 	d.Field("Throughput", text)
 	if open := j.Status.Tasks.Pending + j.Status.Tasks.Leased + j.Status.Tasks.Running; j.Status.Phase == v1.JobRunning && open > 0 {
@@ -166,6 +166,14 @@ func ledgerTable(d *printer.Description, l *v1.Ledger) error {
 		}
 	}
 	return d.Table("Ledger", t)
+}
+
+// optionalTable adds a table that has rows.
+func optionalTable(d *printer.Description, title string, t printer.Table) error {
+	if len(t.Rows) == 0 {
+		return nil
+	}
+	return d.Table(title, t)
 }
 
 // addWhy adds what keeps a job that has not ended from running.

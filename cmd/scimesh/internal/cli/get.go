@@ -188,9 +188,9 @@ func (o *getOptions) print(objects []object) error {
 		}
 		return o.printRows(objects)
 	case len(o.refs) == 1 && len(objects) == 1:
-		return o.format.Object(o.Out, objects[0].value)
+		return o.printData(o.format, objects[0].value)
 	}
-	return o.format.Object(o.Out, listOf(objects, o.kinds))
+	return o.printData(o.format, listOf(objects, o.kinds))
 }
 
 func (o *getOptions) printNone() error {

@@ -136,15 +136,15 @@ func (c *changes) print(objects []object) error {
 		return printNames(c.Out, objects)
 	}
 	for _, x := range objects {
-		if err := c.printData(x); err != nil {
+		if err := c.printNext(x); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// printData prints an object apart from the one before.
-func (c *changes) printData(x object) error {
+// printNext prints an object apart from the one before.
+func (c *changes) printNext(x object) error {
 	separator := ""
 	if c.printed {
 		separator = c.format.Separator()
@@ -153,5 +153,5 @@ func (c *changes) printData(x object) error {
 	if _, err := io.WriteString(c.Out, separator); err != nil {
 		return err
 	}
-	return c.format.Object(c.Out, x.value)
+	return c.printData(c.format, x.value)
 }

@@ -46,14 +46,11 @@ func (d *jobDisplay) detail(tasks v1.TaskCounts, planned bool) string {
 		return ""
 	}
 	parts := []string{fmt.Sprintf("%d/%d tasks", tasks.Completed, tasks.Total)}
-	if running := tasks.Leased + tasks.Running; running > 0 {
-		parts = append(parts, fmt.Sprintf("%d running", running))
-	}
 	if tasks.Failed > 0 {
 		parts = append(parts, fmt.Sprintf("%d failed", tasks.Failed))
 	}
 	if speed := d.rate.PerSecond(); speed > 0 {
-		parts = append(parts, perSecond(speed, "tasks"))
+		parts = append(parts, speedText(speed, "tasks"))
 	}
 	if left, ok := d.rate.Left(tasks.Total); ok && planned && tasks.Completed < tasks.Total {
 		parts = append(parts, printer.Duration(left)+" left")
@@ -61,8 +58,11 @@ func (d *jobDisplay) detail(tasks v1.TaskCounts, planned bool) string {
 	return strings.Join(parts, "  ")
 }
 
-// end writes the end of a job above what goes on.
-func (d *jobDisplay) end(text string) { d.Line(text) }
+// end prints the end of a job: that is the output, all else is progress.
+func (d *jobDisplay) end(text string) {
+	d.Clear()
+	fmt.Fprintln(d.session.Out, text)
+}
 
 func addCounts(sum *v1.TaskCounts, t v1.TaskCounts) {
 	sum.Total += t.Total
@@ -74,11 +74,18 @@ func addCounts(sum *v1.TaskCounts, t v1.TaskCounts) {
 	sum.Cancelled += t.Cancelled
 }
 
-// perSecond prints a speed with three digits that matter: 0.12 tasks/s, 1250000 rows/s.
-func perSecond(speed float64, unit string) string {
+// speedText prints a speed with three digits that matter: 31.2 tasks/s, 0.50 tasks/min.
+func speedText(perSecond float64, unit string) string {
+	value, per := perSecond, "s"
+	if value < 0.1 {
+		value, per = value*60, "min"
+	}
+	if value < 0.1 {
+		value, per = value*60, "h"
+	}
 	digits := 0
-	for limit := 100.0; speed < limit && digits < 3; limit /= 10 {
+	for limit := 100.0; value < limit && digits < 2; limit /= 10 {
 		digits++
 	}
-	return fmt.Sprintf("%.*f %s/s", digits, speed, unit)
+	return fmt.Sprintf("%.*f %s/%s", digits, value, unit, per)
 }

@@ -176,11 +176,11 @@ func parseRefs(args []string, wanted ...*kind) ([]ref, error) {
 			return nil, err
 		}
 		if !slices.Contains(wanted, r.kind) {
-			names := make([]string, len(wanted))
+			forms := make([]string, len(wanted))
 			for i, k := range wanted {
-				names[i] = k.singular
+				forms[i] = k.singular + "/NAME"
 			}
-			return nil, fmt.Errorf("%q: want %s/NAME", arg, strings.Join(names, " or "))
+			return nil, fmt.Errorf("%q: want %s", arg, strings.Join(forms, " or "))
 		}
 		refs[i] = r
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -12,6 +13,7 @@ import (
 
 	"scimesh.dev/scimesh/api/client"
 	"scimesh.dev/scimesh/cmd/scimesh/internal/clientconfig"
+	"scimesh.dev/scimesh/cmd/scimesh/internal/printer"
 )
 
 // host is what the client commands take from the process around them.
@@ -128,4 +130,18 @@ func (s *session) config() (clientconfig.Config, string, error) {
 // note writes a remark for people, apart from the output.
 func (s *session) note(format string, args ...any) {
 	fmt.Fprintf(s.Err, format+"\n", args...)
+}
+
+// printData prints an object or a list as data: byte for byte into a file or a
+// pipe, harmless on a terminal.
+func (s *session) printData(format printer.Format, v any) error {
+	if s.columns(s.Out) == 0 {
+		return format.Object(s.Out, v)
+	}
+	var b strings.Builder
+	if err := format.Object(&b, v); err != nil {
+		return err
+	}
+	_, err := io.WriteString(s.Out, printer.SafeLines(b.String()))
+	return err
 }

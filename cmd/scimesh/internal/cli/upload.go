@@ -71,7 +71,9 @@ type transferBar struct {
 }
 
 func (s *session) transferBar(label string) *transferBar {
-	return &transferBar{Display: s.display(), label: label, now: s.now}
+	b := &transferBar{Display: s.display(), label: label, now: s.now}
+	b.Begin(progress.State{Label: label})
+	return b
 }
 
 // display is a Display on standard error.

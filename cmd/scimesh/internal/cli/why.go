@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -75,7 +76,7 @@ func (o *whyOptions) Run(ctx context.Context) error {
 	case err != nil:
 		return err
 	case !o.format.IsTable():
-		return o.format.Object(o.Out, list)
+		return o.printData(o.format, list)
 	case len(list.Items) == 0:
 		_, err := fmt.Fprintln(o.Out, printer.Safe(hindered))
 		return err
@@ -111,6 +112,7 @@ func (o *whyOptions) task(ctx context.Context, c *client.Client) (v1.List[v1.Why
 		return list, fmt.Sprintf("Nothing is in the way of task/%s: it is %s, attempt %d, on worker %s.", task.Metadata.Name, st.Phase, st.Attempt, st.WorkerName), nil
 	}
 	list, err = c.WhyJob(ctx, task.Spec.Job)
+	list.Items = slices.DeleteFunc(list.Items, func(e v1.WhyEntry) bool { return e.Reason == v1.WhyWaitingForRetry }) // other tasks do
 	return list, fmt.Sprintf("Nothing is in the way of task/%s: it is pending, and the next free worker takes it.", task.Metadata.Name), err
 }
 

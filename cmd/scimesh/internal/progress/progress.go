@@ -72,14 +72,22 @@ func (d *Display) Show(s State) {
 	d.open = true
 }
 
+// Begin says what is about to be shown. What ends soon after is shown only at its end.
+func (d *Display) Begin(s State) { d.shown, d.at = s, d.opts.Now() }
+
 // Line writes a line above what is shown.
 func (d *Display) Line(text string) {
+	d.Clear()
+	fmt.Fprintln(d.opts.Out, text)
+}
+
+// Clear takes away what is shown, so that others can write a line. What is
+// shown next is drawn at once.
+func (d *Display) Clear() {
 	if d.open {
 		fmt.Fprint(d.opts.Out, "\r\x1b[K")
-		d.open = false
+		d.open, d.at = false, time.Time{}
 	}
-	fmt.Fprintln(d.opts.Out, text)
-	d.at = time.Time{} // what comes next is drawn at once
 }
 
 // Close ends the line on a terminal.
