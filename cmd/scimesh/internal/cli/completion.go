@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"scimesh.dev/scimesh/api/client"
+	"scimesh.dev/scimesh/cmd/scimesh/internal/printer"
 )
 
 // Bounds on what a completion may cost: a shell waits for it.
@@ -89,6 +90,29 @@ func (o *getOptions) completeNames(cmd *cobra.Command, args []string, toComplete
 // completeJobFlag offers the names of jobs for a flag.
 func (s *session) completeJobFlag(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	return s.namesOf(cmd.Context(), jobKind), cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeFlags adds the values that the flags of a command can have.
+func (s *session) completeFlags(cmd *cobra.Command) {
+	values := map[string]cobra.CompletionFunc{
+		filterJob: s.completeJobFlag,
+		filterWorker: func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+			return s.namesOf(cmd.Context(), workerKind), cobra.ShellCompDirectiveNoFileComp
+		},
+		filterPhase: cobra.FixedCompletions([]string{"created", "planning", "running", "reducing", "completed", "failed", "cancelled"}, cobra.ShellCompDirectiveNoFileComp),
+		filterKind:  cobra.FixedCompletions([]string{"input", "shard", "partial_result", "final_result", "rejects"}, cobra.ShellCompDirectiveNoFileComp),
+		"dry-run":   cobra.FixedCompletions([]string{"none", "server"}, cobra.ShellCompDirectiveNoFileComp),
+		"for":       cobra.FixedCompletions([]string{"end", "delete", "phase=", "condition="}, cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace),
+		"context":   s.completeContexts,
+	}
+	if flag := cmd.Flags().Lookup("output"); flag != nil && flag.Usage == printer.Formats {
+		values["output"] = cobra.FixedCompletions([]string{"wide", "name", "json", "yaml", "jsonpath="}, cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace)
+	}
+	for name, f := range values {
+		if cmd.Flags().Lookup(name) != nil {
+			_ = cmd.RegisterFlagCompletionFunc(name, f) // fails only for flags that do not exist
+		}
+	}
 }
 
 // namesOf are the names of the objects of a kind, none if they cannot be had quickly.

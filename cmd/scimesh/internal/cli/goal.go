@@ -103,14 +103,16 @@ func endOf(j v1.Job) outcome {
 	if st.StartedAt != nil && st.CompletedAt != nil {
 		took = " after " + printer.Age(st.StartedAt.Time, st.CompletedAt.Time)
 	}
-	switch st.Phase {
-	case v1.JobCompleted:
+	switch {
+	case st.Phase == v1.JobCancelled && j.Metadata.DeletionTimestamp != nil:
+		return outcome{ExitDeleted, "was deleted"} // which cancels it first
+	case st.Phase == v1.JobCompleted:
 		rows := ""
 		if st.Result != nil {
 			rows = fmt.Sprintf(": %d rows", st.Result.Rows)
 		}
 		return outcome{ExitOK, "completed" + took + rows}
-	case v1.JobFailed:
+	case st.Phase == v1.JobFailed:
 		return outcome{ExitFailed, fmt.Sprintf("failed%s: %s: %s", took, st.ErrorCode, st.ErrorMessage)}
 	}
 	return outcome{ExitCancelled, "was cancelled" + took}

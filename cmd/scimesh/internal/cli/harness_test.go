@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -195,4 +196,9 @@ func read(t *testing.T, path string) string {
 		t.Fatal(err)
 	}
 	return string(data)
+}
+
+// matches reports whether an expression matches the whole of a text, but for white space at its end.
+func matches(expression, text string) bool {
+	return regexp.MustCompile("^(?:" + expression + ")$").MatchString(strings.TrimSpace(text))
 }

@@ -76,8 +76,11 @@ func (m manifestFiles) expand(name string) ([]string, error) {
 		return []string{name}, nil
 	}
 	info, err := os.Stat(name)
-	if err != nil || !info.IsDir() {
-		return []string{name}, err
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return []string{name}, nil
 	}
 	var paths []string
 	err = filepath.WalkDir(name, func(path string, d fs.DirEntry, err error) error {
