@@ -238,24 +238,15 @@ func TestAWorkerThatFailsEverythingIsQuarantined(t *testing.T) {
 	p := start(t, platform.Options{})
 	coordinator(t, p, "coordinator", false)
 	c := newClient(t, p)
-	bad, err := client.New(p.URL(), p.WorkerToken(), client.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	registered, err := bad.RegisterWorker(t.Context(), wire.RegisterRequest{
-		Name: "broken", Capabilities: []string{"similarity-search"}, CPUCount: 1, MemoryMB: 1024, Engine: chem.EngineName,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	bad := registerFake(t, p, "broken")
 	const tasks = 40
 	manifest := search{name: "survivor", path: molecules(t, tasks*10), rows: 10, parameters: `{query_smiles: CCO}`}.write(t)
 	scimesh(t, p, "apply", "-f", manifest)
 
 	failed := 0
 	await(t, "the quarantine of the broken worker", func() bool {
-		failed += failOne(t, bad, registered.WorkerID)
-		w, err := c.GetWorker(t.Context(), registered.WorkerID)
+		failed += failOne(t, bad)
+		w, err := c.GetWorker(t.Context(), bad.id)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -264,10 +255,10 @@ func TestAWorkerThatFailsEverythingIsQuarantined(t *testing.T) {
 	if failed > 5 {
 		t.Errorf("the worker was let to fail %d times before", failed)
 	}
-	if n := failOne(t, bad, registered.WorkerID); n != 0 {
+	if n := failOne(t, bad); n != 0 {
 		t.Error("a worker in quarantine was given a task")
 	}
-	w, err := c.GetWorker(t.Context(), registered.WorkerID)
+	w, err := c.GetWorker(t.Context(), bad.id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -290,10 +281,31 @@ func TestAWorkerThatFailsEverythingIsQuarantined(t *testing.T) {
 	verify(t, p)
 }
 
-// failOne claims a task and fails it; it reports how many it was given.
-func failOne(t *testing.T, c *client.Client, worker uuid.UUID) int {
+// fake is a worker that a test plays.
+type fake struct {
+	*client.Client
+	id uuid.UUID
+}
+
+func registerFake(t *testing.T, p *platform.Platform, name string) fake {
 	t.Helper()
-	task, err := c.ClaimTask(t.Context(), wire.ClaimRequest{WorkerID: worker, Capabilities: []string{"similarity-search"}, MaxConcurrency: 1})
+	c, err := client.New(p.URL(), p.WorkerToken(), client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	registered, err := c.RegisterWorker(t.Context(), wire.RegisterRequest{
+		Name: name, Capabilities: []string{"similarity-search"}, CPUCount: 1, MemoryMB: 1024, Engine: chem.EngineName,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fake{c, registered.WorkerID}
+}
+
+// failOne claims a task and fails it; it reports how many it was given.
+func failOne(t *testing.T, f fake) int {
+	t.Helper()
+	task, err := f.ClaimTask(t.Context(), wire.ClaimRequest{WorkerID: f.id, Capabilities: []string{"similarity-search"}, MaxConcurrency: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -301,8 +313,8 @@ func failOne(t *testing.T, c *client.Client, worker uuid.UUID) int {
 		time.Sleep(50 * time.Millisecond)
 		return 0
 	}
-	lease := client.Lease{Task: task.TaskID, Worker: worker, Attempt: task.Attempt}
-	if _, err := c.FailTask(t.Context(), lease, "DiskFull", "no space left on device", true); err != nil {
+	lease := client.Lease{Task: task.TaskID, Worker: f.id, Attempt: task.Attempt}
+	if _, err := f.FailTask(t.Context(), lease, "DiskFull", "no space left on device", true); err != nil {
 		t.Fatal(err)
 	}
 	return 1

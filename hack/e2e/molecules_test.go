@@ -18,12 +18,13 @@ func molecules(t *testing.T, n int) string {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(7, 11))
 	pick := func(s []string) string { return s[rng.IntN(len(s))] }
-	heads := []string{"C", "CC", "CCC", "N", "O", "OC", "F", "Cl", "NC(=O)", "CS(=O)(=O)", "C(F)(F)F"}
+	links := []string{"C", "CC", "CCC", "N", "O", "OC", "NC(=O)", "CS(=O)(=O)", "C(F)(F)", "C(C)"}
+	ends := []string{"C", "N", "O", "F", "Cl", "Br", "C#N", "C(=O)O"}
 	cores := []string{"c1ccc(%s)cc1", "c1ccc2c(c1)cc(%s)[nH]2", "C1CCN(%s)CC1", "c1cnc(%s)nc1", "C1COCCN1%s", "c1csc(%s)c1", "C1CC1%s"}
 	var b strings.Builder
 	b.WriteString("extra\tcanonical_smiles\tchembl_id\n")
 	for i := 1; i <= n; i++ {
-		smiles := fmt.Sprintf(pick(cores), pick(heads)+pick(heads)) + pick(heads)
+		smiles := pick(ends) + fmt.Sprintf(pick(cores), pick(links)+pick(links)+pick(ends))
 		switch {
 		case i%97 == 0:
 			smiles = "C1CC(" // cannot be parsed

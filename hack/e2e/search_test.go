@@ -82,3 +82,21 @@ func TestApplyTwiceChangesNothing(t *testing.T) {
 		}
 	}
 }
+
+// A task that failed once, on a worker that then took it no more, is computed
+// by another one; the file is the same.
+func TestATaskThatFailsOnceIsComputedAgain(t *testing.T) {
+	p := start(t, platform.Options{})
+	coordinator(t, p, "coordinator", false)
+	flaky := registerFake(t, p, "flaky")
+	manifest := search{name: "flaky", path: molecules(t, 700), rows: 100, parameters: `{query_smiles: "Cc1ccc(O)cc1N", top_k: 50}`}.write(t)
+	scimesh(t, p, "apply", "-f", manifest)
+	await(t, "a task for the flaky worker", func() bool { return failOne(t, flaky) == 1 })
+	worker(t, p, "worker-1")
+	worker(t, p, "worker-2")
+	scimesh(t, p, "wait", "job/flaky", "--timeout", "2m")
+	if got, want := download(t, p, "flaky"), local(t, p, manifest); !bytes.Equal(got, want) {
+		t.Errorf("the result differs from that of one process:\n%s\nwant\n%s", got, want)
+	}
+	verify(t, p)
+}
