@@ -44,7 +44,8 @@ type keeper struct {
 func (k *keeper) run(ctx context.Context, sent time.Time, ttl time.Duration) {
 	var (
 		b        backoff
-		deadline = sent.Add(k.length(ttl))
+		length   = k.length(ttl)
+		deadline = sent.Add(length)
 		wait     time.Duration
 		told     bool
 		refusals int
@@ -64,9 +65,9 @@ func (k *keeper) run(ctx context.Context, sent time.Time, ttl time.Duration) {
 		case err == nil:
 			b.reset()
 			refusals = 0
-			ttl := k.length(renewal.TTL)
-			deadline = sent.Add(ttl)
-			wait = time.Until(sent.Add(renewAfter(ttl, k.interval)))
+			length = k.length(renewal.TTL)
+			deadline = sent.Add(length)
+			wait = time.Until(sent.Add(renewAfter(length, k.interval)))
 			k.held()
 		case leaseGone(err), refusedAgain(err, &refusals):
 			k.lost(ErrLeaseLost)
@@ -78,12 +79,24 @@ func (k *keeper) run(ctx context.Context, sent time.Time, ttl time.Duration) {
 				told = true
 				k.expired()
 			}
-			if wait = b.next(err); !told {
+			if wait = min(b.next(err), k.patience(length, err)); !told {
 				wait = min(wait, left)
 			}
 			k.log.Warn("heartbeat not answered", zap.Duration("delay", wait), fault(err))
 		}
 	}
+}
+
+// patience bounds the wait before the next heartbeat after err. A coordinator
+// that was away extends the leases that lived by their length: whoever does
+// not ask within that time of its return has lost. A wish of the coordinator
+// itself counts more.
+func (k *keeper) patience(length time.Duration, err error) time.Duration {
+	var s *StatusError
+	if errors.As(err, &s) && s.RetryAfter > 0 {
+		return retryAfters
+	}
+	return length / 3
 }
 
 // beat sends one heartbeat, and waits for its answer not much longer than left.

@@ -120,8 +120,7 @@ func onlyTask(t *testing.T, c *client.Client, job string) v1.Task {
 func TestClocksMayBeAnHourOff(t *testing.T) {
 	for _, skew := range []string{"+1h", "-1h"} {
 		t.Run(skew, func(t *testing.T) {
-			skewPostgres(t, skew)
-			p := start(t, platform.Options{Coordinator: []string{"COORDINATOR_LEASE_TTL=3s"}})
+			p := start(t, platform.Options{Postgres: skewed(t, skew), Coordinator: []string{"COORDINATOR_LEASE_TTL=3s"}})
 			coordinator(t, p, "coordinator", false)
 			c := newClient(t, p)
 			wantSkew(t, p, skew)
@@ -145,8 +144,8 @@ func TestClocksMayBeAnHourOff(t *testing.T) {
 	}
 }
 
-// skewPostgres has the servers that are started next see another time.
-func skewPostgres(t *testing.T, skew string) {
+// skewed is the environment in which a process sees another time.
+func skewed(t *testing.T, skew string) []string {
 	t.Helper()
 	libraries, err := filepath.Glob("/usr/lib/*/faketime/libfaketime.so.1")
 	if err != nil || len(libraries) == 0 {
@@ -155,9 +154,7 @@ func skewPostgres(t *testing.T, skew string) {
 		}
 		t.Skip("libfaketime is not installed")
 	}
-	t.Setenv("LD_PRELOAD", libraries[0])
-	t.Setenv("FAKETIME", skew)
-	t.Setenv("FAKETIME_DONT_FAKE_MONOTONIC", "1")
+	return []string{"LD_PRELOAD=" + libraries[0], "FAKETIME=" + skew, "FAKETIME_DONT_FAKE_MONOTONIC=1"}
 }
 
 // wantSkew makes sure that the test tests something.

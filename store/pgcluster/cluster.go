@@ -31,6 +31,9 @@ type Options struct {
 	// Unsafe turns off everything that makes a commit outlive a crash of the
 	// machine. It is meant for tests, whose data are of no worth.
 	Unsafe bool
+	// Environment is added to the server's environment, NAME=VALUE each. It is
+	// meant for tests, such as one that puts the server's clock off.
+	Environment []string
 	// Settings are PostgreSQL settings by name, as in postgresql.conf without quotes.
 	Settings map[string]string
 }

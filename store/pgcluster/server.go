@@ -93,7 +93,7 @@ func (c *Cluster) launchUntilReady(ctx context.Context, inst Installation, id id
 		if err := applySettings(c.dataDir(), text, id); err != nil {
 			return err
 		}
-		err = c.launch(ctx, inst, id)
+		err = c.launch(ctx, inst, id, opts.Environment)
 		var ended *endedError
 		if err == nil || !errors.As(err, &ended) || try == launches {
 			return err
@@ -108,7 +108,7 @@ func (c *Cluster) launchUntilReady(ctx context.Context, inst Installation, id id
 }
 
 // launch starts the server once and waits until it answers queries.
-func (c *Cluster) launch(ctx context.Context, inst Installation, id identity) error {
+func (c *Cluster) launch(ctx context.Context, inst Installation, id identity, env []string) error {
 	log, offset, err := openLog(c.logFile(), id)
 	if err != nil {
 		return err
@@ -116,6 +116,7 @@ func (c *Cluster) launch(ctx context.Context, inst Installation, id identity) er
 	defer log.Close()
 	// The server outlives ctx, and this process if need be.
 	cmd := id.command(context.WithoutCancel(ctx), inst.path("postgres"), "-D", c.dataDir())
+	cmd.Env = append(cmd.Env, env...)
 	cmd.Dir = c.dir
 	cmd.Stdout, cmd.Stderr = log, log
 	if err := cmd.Start(); err != nil {

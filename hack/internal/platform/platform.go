@@ -31,6 +31,8 @@ type Options struct {
 	Binary string
 	// Safe keeps PostgreSQL's fsync on, for runs that kill it.
 	Safe bool
+	// Postgres is added to the environment of the database.
+	Postgres []string
 	// Coordinator are environment variables of every coordinator, Worker of every worker.
 	Coordinator, Worker []string
 }
@@ -77,7 +79,7 @@ func freeAddr() (string, error) {
 // StartPostgres starts the database again after it was killed or stopped.
 func (p *Platform) StartPostgres(ctx context.Context) error {
 	cluster, err := pgcluster.Start(ctx, pgcluster.Options{
-		Dir: filepath.Join(p.opts.Dir, "postgres"), Unsafe: !p.opts.Safe,
+		Dir: filepath.Join(p.opts.Dir, "postgres"), Unsafe: !p.opts.Safe, Environment: p.opts.Postgres,
 		Settings: map[string]string{"max_connections": "200"},
 	})
 	if err != nil {
