@@ -83,7 +83,7 @@ func (c *httpCoordinator) Claim(ctx context.Context, r ClaimRequest) (*Assignmen
 	}
 	return &Assignment{
 		Lease: Lease{WorkerID: r.WorkerID, TaskID: got.TaskID, Attempt: got.Attempt},
-		TTL:   leaseTTL(got.LeaseExpiresAt.Time, header), Workload: got.Workload, Parameters: got.Parameters,
+		TTL:   leaseTTL(got.LeaseSeconds, got.LeaseExpiresAt.Time, header), Workload: got.Workload, Parameters: got.Parameters,
 		InputURI: got.Input.URI, InputSHA256: got.Input.SHA256, InputSize: got.Input.SizeBytes,
 	}, nil
 }
@@ -97,7 +97,7 @@ func (c *httpCoordinator) Heartbeat(ctx context.Context, l Lease, progress float
 	header, err := c.call("heartbeat", &got, func() (*http.Response, error) {
 		return c.api.HeartbeatTask(ctx, l.TaskID, body)
 	})
-	return Renewal{TTL: leaseTTL(got.LeaseExpiresAt.Time, header), Cancel: got.Cancel}, err
+	return Renewal{TTL: leaseTTL(got.LeaseSeconds, got.LeaseExpiresAt.Time, header), Cancel: got.Cancel}, err
 }
 
 func (c *httpCoordinator) Upload(ctx context.Context, l Lease, f Upload) (Artifact, error) {
@@ -221,10 +221,14 @@ func retryAfter(h http.Header) time.Duration {
 	return max(0, at.Sub(now))
 }
 
-// leaseTTL returns what is left of a lease by the server's own clock, so that
-// this machine's does not matter; 0 if the answer does not tell. Date has no
-// fraction: up to a second of the difference is not there.
-func leaseTTL(expires time.Time, h http.Header) time.Duration {
+// leaseTTL returns how long a lease lasts: what the answer says, or else the
+// time to its end by the server's own clock, so that this machine's does not
+// matter; 0 if the answer does not tell. Date has no fraction: up to a second
+// of the difference is not there.
+func leaseTTL(seconds float64, expires time.Time, h http.Header) time.Duration {
+	if seconds > 0 && seconds <= longestTTL.Seconds() {
+		return time.Duration(seconds * float64(time.Second))
+	}
 	now, err := http.ParseTime(h.Get("Date"))
 	if err != nil {
 		return 0

@@ -49,8 +49,8 @@ type Config struct {
 	StallTimeout time.Duration
 	// PollInterval is how often watches and followed logs look for news; 1 s by default.
 	PollInterval time.Duration
-	// HeartbeatInterval is what workers are told at registration; 15 s by default.
-	HeartbeatInterval time.Duration
+	// LeaseTTL is how long the store's leases last; 60 s by default.
+	LeaseTTL time.Duration
 	// Version is what GET /version answers.
 	Version wire.Version
 }
@@ -63,7 +63,7 @@ func (c Config) withDefaults() Config {
 	c.RequestTimeout = cmp.Or(c.RequestTimeout, 30*time.Second)
 	c.StallTimeout = cmp.Or(c.StallTimeout, time.Minute)
 	c.PollInterval = cmp.Or(c.PollInterval, time.Second)
-	c.HeartbeatInterval = cmp.Or(c.HeartbeatInterval, 15*time.Second)
+	c.LeaseTTL = cmp.Or(c.LeaseTTL, time.Minute)
 	return c
 }
 
@@ -84,7 +84,7 @@ func (c Config) validate() error {
 		{"input size limit", c.MaxInputBytes}, {"result size limit", c.MaxResultBytes},
 		{"upload limit", int64(c.MaxUploads)}, {"stream limit", int64(c.MaxStreams)},
 		{"request timeout", int64(c.RequestTimeout)}, {"stall timeout", int64(c.StallTimeout)},
-		{"poll interval", int64(c.PollInterval)}, {"heartbeat interval", int64(c.HeartbeatInterval)},
+		{"poll interval", int64(c.PollInterval)}, {"lease TTL", int64(c.LeaseTTL)},
 	} {
 		if n.value < 0 {
 			return fmt.Errorf("%s: must not be negative", n.name)

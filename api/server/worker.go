@@ -30,7 +30,7 @@ func (s handlers) RegisterWorker(ctx context.Context, req RegisterWorkerRequestO
 	}
 	note(ctx, zap.Stringer("worker_id", w.ID), zap.String("worker", w.Name))
 	return RegisterWorker200JSONResponse{
-		WorkerID: w.ID, HeartbeatIntervalSeconds: int32(s.cfg.HeartbeatInterval / time.Second),
+		WorkerID: w.ID, HeartbeatIntervalSeconds: heartbeatSeconds(s.cfg.LeaseTTL),
 	}, nil
 }
 
@@ -83,9 +83,15 @@ func (s *Server) giveBack(ctx context.Context, t store.LeasedTask) error {
 	return ctx.Err()
 }
 
+// heartbeatSeconds is what workers are told at registration: a quarter of the
+// lease, in whole seconds.
+func heartbeatSeconds(leaseTTL time.Duration) int32 {
+	return max(1, int32(leaseTTL/4/time.Second))
+}
+
 func (s *Server) claimed(ctx context.Context, t store.LeasedTask) wire.ClaimedTask {
 	c := wire.ClaimedTask{
-		TaskID: t.Task, Attempt: t.Attempt, LeaseExpiresAt: v1.NewTime(t.ExpiresAt), Workload: t.Workload,
+		TaskID: t.Task, Attempt: t.Attempt, LeaseExpiresAt: v1.NewTime(t.ExpiresAt), LeaseSeconds: s.cfg.LeaseTTL.Seconds(), Workload: t.Workload,
 		Input:      wire.ClaimedInput{URI: t.InputURI, SHA256: t.InputSHA256},
 		Parameters: t.Parameters,
 	}
@@ -108,7 +114,7 @@ func (s handlers) HeartbeatTask(ctx context.Context, req HeartbeatTaskRequestObj
 	if err != nil {
 		return nil, describe(err, "task", req.TaskID.String())
 	}
-	return HeartbeatTask200JSONResponse{LeaseExpiresAt: v1.NewTime(r.ExpiresAt), Cancel: r.Cancel}, nil
+	return HeartbeatTask200JSONResponse{LeaseExpiresAt: v1.NewTime(r.ExpiresAt), LeaseSeconds: s.cfg.LeaseTTL.Seconds(), Cancel: r.Cancel}, nil
 }
 
 // CompleteTask completes a task.

@@ -129,6 +129,9 @@ type ClaimedTask struct {
 	Input          ClaimedInput `json:"input"`
 	LeaseExpiresAt Time         `json:"lease_expires_at"`
 
+	// LeaseSeconds How long the lease lasts from now on by the clock that decides, so that no other clock matters.
+	LeaseSeconds float64 `json:"lease_seconds,omitempty"`
+
 	// Parameters The workload's own; GET /workloads/{name} has their schema.
 	Parameters Parameters         `json:"parameters"`
 	TaskID     openapi_types.UUID `json:"task_id"`
@@ -216,6 +219,9 @@ type HeartbeatResponse struct {
 	// Cancel The task is to be stopped.
 	Cancel         bool `json:"cancel,omitempty"`
 	LeaseExpiresAt Time `json:"lease_expires_at"`
+
+	// LeaseSeconds How long the lease lasts from now on by the clock that decides, so that no other clock matters.
+	LeaseSeconds float64 `json:"lease_seconds,omitempty"`
 }
 
 // InputChunk defines model for InputChunk.

@@ -133,8 +133,8 @@ func (c *coordinator) buildServer(blobs artifacts.Store, registry *prometheus.Re
 		OperatorToken: c.config.Token, WorkerToken: c.config.WorkerToken,
 		PublicURL: c.config.PublicURL, TrustForwarded: c.config.TrustForwarded, AllowedHosts: c.config.ChunkHosts,
 		MaxInputBytes: c.config.MaxUploadBytes, RequestTimeout: c.config.RequestTimeout, StallTimeout: c.config.UploadIdle,
-		HeartbeatInterval: c.config.LeaseTTL / 4,
-		Version:           wire.Version{Version: buildVersion(), Go: runtime.Version(), Schema: int64(migrations.Latest())},
+		LeaseTTL: c.config.LeaseTTL,
+		Version:  wire.Version{Version: buildVersion(), Go: runtime.Version(), Schema: int64(migrations.Latest())},
 	}, server.Deps{
 		Store: c.store, Artifacts: blobs, Workloads: builtin(), Controllers: c.controllerStatus,
 		Logger: c.log.Named("api"), Metrics: registry,
