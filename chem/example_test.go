@@ -27,8 +27,7 @@ func ExampleEngine_Fingerprint() {
 func ExampleEngine_Fingerprint_syntaxError() {
 	e := chem.New(chem.Options{})
 	err := e.Fingerprint(make([]uint64, e.Words()), []byte("c1ccccc1C(=O"))
-	var syntax *smiles.SyntaxError
-	if errors.As(err, &syntax) {
+	if syntax, ok := errors.AsType[*smiles.SyntaxError](err); ok {
 		fmt.Println(err)
 		fmt.Println(syntax.Caret())
 	}

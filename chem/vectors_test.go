@@ -33,7 +33,7 @@ func vectors(t *testing.T) (rows []struct {
 			valid  bool
 			ids    []uint32
 		}{smiles: s, valid: ids != "-"}
-		for _, f := range strings.Fields(ids) {
+		for f := range strings.FieldsSeq(ids) {
 			if f == "-" {
 				continue
 			}

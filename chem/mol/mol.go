@@ -22,6 +22,7 @@ const (
 // fingerprint.
 type BondType uint8
 
+// The bond types.
 const (
 	Unspecified  BondType = 0
 	Single       BondType = 1
@@ -43,6 +44,7 @@ func (t BondType) Twice() int32 { return int32(twice[t]) }
 // Direction is the mark of a single bond beside a double bond.
 type Direction uint8
 
+// The directions.
 const (
 	NoDirection Direction = iota
 	Up                    // written /
@@ -63,6 +65,7 @@ func (d Direction) Opposite() Direction {
 // Chirality is the class of a chirality mark.
 type Chirality uint8
 
+// The classes.
 const (
 	NoChirality Chirality = iota
 	CounterClockwise

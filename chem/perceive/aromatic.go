@@ -25,7 +25,6 @@ type aromatizer struct {
 	count   []int32 // by atom, rings of the combination it is in
 	bondCnt []int32
 	touched []int32
-	bonds   []int32
 	done    []bool // by bond
 	nDone   int
 	chosen  []int32
@@ -204,8 +203,7 @@ func (a *aromatizer) countBonds(c *cycleFinder) int {
 // extension is a level of the enumeration of connected combinations: the rings
 // that may still be added there.
 type extension struct {
-	ring int32
-	ext  []int32
+	ext []int32
 }
 
 // combinations tries every connected combination of the given size once, by

@@ -296,7 +296,7 @@ func (c *cycleFinder) eliminate(dimension int) bool {
 // that is left, -1 for none.
 func (c *cycleFinder) reduce(n int) int32 {
 	c.work -= int64(n * c.words)
-	for k := 0; k < n; k++ {
+	for k := range n {
 		p := c.pivots[k]
 		if c.row[p>>6]>>(p&63)&1 != 0 {
 			basis := c.basis[k*c.words : (k+1)*c.words]

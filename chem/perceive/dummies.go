@@ -31,7 +31,7 @@ func (p *Perceiver) kekulizeWithDummies(m *mol.Mol) error {
 		if !c.add(m, block) {
 			return limitError()
 		}
-		d.basis = c.independent(d.basis, c.rings[first:], m, block)
+		d.basis = c.independent(d.basis, c.rings[first:], block)
 	}
 	slices.SortFunc(d.basis, func(a, b ring) int {
 		if a.size != b.size {
@@ -61,7 +61,7 @@ func limitError() error {
 }
 
 // independent appends the first rings, by size, that form a basis.
-func (c *cycleFinder) independent(to, rings []ring, m *mol.Mol, block []int32) []ring {
+func (c *cycleFinder) independent(to, rings []ring, block []int32) []ring {
 	c.words = (len(block) + 63) / 64
 	c.basis, c.pivots = c.basis[:0], c.pivots[:0]
 	c.row = grow(c.row, c.words)

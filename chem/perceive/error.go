@@ -8,12 +8,14 @@ import (
 // Step names the part of perception that refused a molecule.
 type Step string
 
+// The steps that refuse molecules. StepWorkLimit is no judgement of the molecule:
+// it is larger or more tangled than a stated limit allows.
 const (
-	StepValence    Step = "valence"
-	StepKekule     Step = "kekulize"
-	StepAromatic   Step = "aromaticity"
-	StepWorkLimit  Step = "EngineLimit"
-	StepAromaticCh Step = "aromatic chain"
+	StepValence       Step = "valence"
+	StepKekule        Step = "kekulize"
+	StepAromaticChain Step = "aromatic chain"
+	StepAromatic      Step = "aromaticity"
+	StepWorkLimit     Step = "EngineLimit"
 )
 
 // Error is a molecule that is well-formed text but no acceptable structure.

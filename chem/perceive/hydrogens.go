@@ -1,6 +1,10 @@
 package perceive
 
-import "scimesh.dev/scimesh/chem/mol"
+import (
+	"slices"
+
+	"scimesh.dev/scimesh/chem/mol"
+)
 
 // RemoveHydrogens turns hydrogen atoms into counts on their neighbours. Kept are
 // hydrogens with an isotope or as hydrides, those not bonded to exactly one
@@ -24,7 +28,7 @@ func (p *Perceiver) RemoveHydrogens(m *mol.Mol) {
 	if !found {
 		return
 	}
-	for i := len(m.Atoms) - 1; i >= 0; i-- {
+	for i := range slices.Backward(m.Atoms) {
 		if p.gone[i] {
 			p.foldHydrogen(m, int32(i))
 		}

@@ -120,7 +120,7 @@ func (p *Perceiver) clearAromatic(m *mol.Mol) error {
 			continue
 		}
 		if a.Flags&mol.InRing == 0 {
-			return &Error{Step: StepAromaticCh, Atoms: []int{i}, Message: "aromatic atom outside any ring"}
+			return &Error{Step: StepAromaticChain, Atoms: []int{i}, Message: "aromatic atom outside any ring"}
 		}
 		a.Flags &^= mol.Aromatic
 		if (a.Z == 7 || a.Z == 15) && a.Charge == 0 && a.ExplicitH == 1 {

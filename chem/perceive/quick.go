@@ -67,7 +67,7 @@ func (q *quick) run(m *mol.Mol, c *cycleFinder) bool {
 	if closures > 64 || !q.findCycles(m, slots) {
 		return false
 	}
-	q.linkRings(m, slots)
+	q.linkRings(m)
 	if bits.OnesCount64(q.lower) != q.nLower {
 		return false // aromatic atoms outside rings
 	}
@@ -191,7 +191,7 @@ func (q *quick) addBond(c *cycle, b int32) bool {
 }
 
 // linkRings fills the tables of ring atoms and sorts the ring bonds by type.
-func (q *quick) linkRings(m *mol.Mol, slots [][4]mol.Half) {
+func (q *quick) linkRings(m *mol.Mol) {
 	q.aromatic, q.paired = 0, 0
 	lower := uint64(0)
 	for i, a := range q.atoms[:q.nAtoms] {

@@ -1,6 +1,7 @@
 package perceive
 
 import (
+	"errors"
 	"slices"
 	"testing"
 
@@ -83,7 +84,7 @@ func TestWorkLimit(t *testing.T) {
 	m := read(t, buckminsterfullerene)
 	p := Perceiver{Limit: 1000}
 	err := p.Sanitize(m)
-	if e, ok := err.(*Error); !ok || e.Step != StepWorkLimit {
+	if e, ok := errors.AsType[*Error](err); !ok || e.Step != StepWorkLimit {
 		t.Errorf("got %v, want a refusal by the work limit", err)
 	}
 }

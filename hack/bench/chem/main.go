@@ -38,7 +38,7 @@ func main() {
 	size := flag.Int("sample", 10_000, "molecules sampled from a large set")
 	data := flag.String("data", "../shared/data", "folder of chembl.tsv.gz and queries.tsv")
 	flag.Parse()
-	if err := run(*passes, *size, *data); err != nil {
+	if err := run(os.Stdout, *passes, *size, *data); err != nil {
 		fmt.Fprintln(os.Stderr, "bench/chem:", err)
 		os.Exit(1)
 	}
@@ -50,12 +50,12 @@ type set struct {
 	strings [][]byte
 }
 
-func run(passes, size int, data string) error {
+func run(out io.Writer, passes, size int, data string) error {
 	sets, err := load(size, data)
 	if err != nil {
 		return err
 	}
-	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "molecules\tnumber\tRDKit µs\tchem µs\tratio\tallocs\t")
 	version := ""
 	for _, s := range sets {
@@ -66,9 +66,12 @@ func run(passes, size int, data string) error {
 		version = r.version
 		fmt.Fprintf(w, "%s\t%d\t%.2f\t%.3f\t%.1f\t%.0f\t\n", s.name, len(s.strings), r.rdkit, r.chem, r.rdkit/r.chem, r.allocs)
 	}
-	w.Flush()
-	fmt.Printf("RDKit %s in Python, %s; processor time a molecule, fastest of %d passes\n", version, chem.EngineName, passes)
-	return nil
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(out, "RDKit %s in Python, %s; processor time a molecule, fastest of %d passes\n",
+		version, chem.EngineName, passes)
+	return err
 }
 
 // load reads the sets that there are.
@@ -188,13 +191,11 @@ func start(molecules [][]byte) (*process, error) {
 	if err := p.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("RDKit: %w (hack/bootstrap python)", err)
 	}
-	w := bufio.NewWriter(p.in)
-	fmt.Fprintln(w, len(molecules))
+	text := fmt.Appendln(nil, len(molecules))
 	for _, m := range molecules {
-		w.Write(m)
-		w.WriteByte('\n')
+		text = append(append(text, m...), '\n')
 	}
-	if err := w.Flush(); err != nil {
+	if _, err := p.in.Write(text); err != nil {
 		return nil, err
 	}
 	p.version, err = p.line()
@@ -218,7 +219,8 @@ func (p *process) pass() (float64, error) {
 	return strconv.ParseFloat(l, 64)
 }
 
+// stop lets RDKit end; what it measured is already known.
 func (p *process) stop() {
-	p.in.Close()
-	p.cmd.Wait()
+	_ = p.in.Close()
+	_ = p.cmd.Wait()
 }

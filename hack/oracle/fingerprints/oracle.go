@@ -13,22 +13,30 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"slices"
+	"strconv"
 )
 
 // Answer is what RDKit makes of one string.
 type Answer struct {
 	Valid     bool
-	Bits      [32]uint64
+	Bits      []uint64
 	Canonical string
 	Spelling  string // a random spelling, if asked for
 	SameAgain bool   // whether it leads to the same canonical SMILES
 }
 
+// Question is what RDKit is asked about every string.
+type Question struct {
+	Radius, Bits int  // of the fingerprint
+	Respell      bool // a random spelling is wanted too
+}
+
 // Ask lets RDKit answer for every line and calls each with its answer, in order.
-// It returns RDKit's version.
-func Ask(python string, lines [][]byte, respell bool, each func(i int, a *Answer) error) (version string, err error) {
-	cmd := exec.Command(python, "rdkit_answers.py")
-	if respell {
+// The answer is good until the next. Ask returns RDKit's version.
+func Ask(python string, q Question, lines [][]byte, each func(i int, a *Answer) error) (version string, err error) {
+	cmd := exec.Command(python, "rdkit_answers.py", "--radius", strconv.Itoa(q.Radius), "--bits", strconv.Itoa(q.Bits))
+	if q.Respell {
 		cmd.Args = append(cmd.Args, "--respell")
 	}
 	stdin, err := cmd.StdinPipe()
@@ -45,27 +53,27 @@ func Ask(python string, lines [][]byte, respell bool, each func(i int, a *Answer
 	go func() {
 		w := bufio.NewWriter(stdin)
 		for _, l := range lines {
-			if _, err := w.Write(append(l[:len(l):len(l)], '\n')); err != nil {
+			if _, err := w.Write(append(slices.Clip(l), '\n')); err != nil {
 				break // the reader reports that RDKit has gone
 			}
 		}
-		w.Flush()
-		stdin.Close()
+		_ = w.Flush()
+		_ = stdin.Close()
 	}()
-	version, err = readAnswers(bufio.NewReaderSize(stdout, 1<<20), len(lines), each)
+	version, err = readAnswers(bufio.NewReaderSize(stdout, 1<<20), len(lines), q.Bits/64, each)
 	if err != nil {
-		cmd.Process.Kill()
-		cmd.Wait()
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait() // the first error says more
 		return version, err
 	}
 	return version, cmd.Wait()
 }
 
-func readAnswers(r *bufio.Reader, n int, each func(int, *Answer) error) (version string, err error) {
+func readAnswers(r *bufio.Reader, n, words int, each func(int, *Answer) error) (version string, err error) {
 	if version, err = readText(r); err != nil {
 		return "", fmt.Errorf("RDKit gives no answer: %w", err)
 	}
-	var a Answer
+	a := Answer{Bits: make([]uint64, words)}
 	for i := range n {
 		if err := a.read(r); err != nil {
 			return version, fmt.Errorf("answer %d: %w", i, err)
@@ -78,13 +86,13 @@ func readAnswers(r *bufio.Reader, n int, each func(int, *Answer) error) (version
 }
 
 func (a *Answer) read(r *bufio.Reader) error {
-	*a = Answer{}
+	*a = Answer{Bits: a.Bits}
 	valid, err := r.ReadByte()
 	if err != nil || valid == 0 {
 		return err
 	}
 	a.Valid = true
-	if err := binary.Read(r, binary.LittleEndian, &a.Bits); err != nil {
+	if err := binary.Read(r, binary.LittleEndian, a.Bits); err != nil {
 		return err
 	}
 	if a.Canonical, err = readText(r); err != nil {

@@ -2,12 +2,13 @@
 
 Reads one string a line from standard input, as bytes, and writes one record
 each to standard output: a byte that says whether RDKit accepts the string and,
-if so, the 2048 bits of its Morgan fingerprint of radius 2 (bit i is bit i % 8
-of byte i // 8), its canonical SMILES, a random spelling of the molecule, and a
+if so, the bits of its Morgan fingerprint (bit i is bit i % 8 of byte i // 8),
+its canonical SMILES, a random spelling of the molecule, and a
 byte that says whether that spelling leads to the same canonical SMILES. Texts
 are preceded by their length, four bytes, least significant first.
 """
 
+import argparse
 import struct
 import sys
 
@@ -42,12 +43,18 @@ def answer(smiles: bytes, generator, seed: int, respell: bool) -> bytes:
 
 def main() -> None:
     RDLogger.DisableLog("rdApp.*")
-    respell = "--respell" in sys.argv[1:]
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--radius", type=int, default=2)
+    parser.add_argument("--bits", type=int, default=2048)
+    parser.add_argument("--respell", action="store_true")
+    options = parser.parse_args()
     out = sys.stdout.buffer
     out.write(text(rdBase.rdkitVersion))
-    generator = rdFingerprintGenerator.GetMorganGenerator(radius=2, fpSize=2048)
+    generator = rdFingerprintGenerator.GetMorganGenerator(
+        radius=options.radius, fpSize=options.bits
+    )
     for number, line in enumerate(sys.stdin.buffer):
-        out.write(answer(line.removesuffix(b"\n"), generator, number + 1, respell))
+        out.write(answer(line.removesuffix(b"\n"), generator, number + 1, options.respell))
     out.flush()
 
 
