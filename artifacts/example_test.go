@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"log"
+	"log" //nolint:depguard // an example shows what its reader would write
 	"os"
 	"strings"
 
@@ -64,7 +64,7 @@ func ExampleWriter() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer w.Abort() // does nothing after Commit
+	defer w.Abort() //nolint:errcheck // does nothing after Commit
 	for i := range 3 {
 		if _, err := fmt.Fprintf(w, "row %d\n", i); err != nil {
 			log.Fatal(err)

@@ -19,7 +19,7 @@ func OpenVerified(ctx context.Context, s Store, b Blob) (io.ReadCloser, error) {
 		return nil, err
 	}
 	if r.Size() != b.SizeBytes {
-		defer r.Close() //nolint:errcheck // nothing was read or written
+		defer r.Close() // nothing was read or written
 		return nil, fmt.Errorf("blob %s: %w: %d bytes, want %d", b.SHA256, ErrCorrupt, r.Size(), b.SizeBytes)
 	}
 	return &verifier{r: r, blob: b, hash: sha256.New()}, nil

@@ -47,7 +47,7 @@ func replica(t *testing.T, w *controllerstest.World) (*store.Store, func()) {
 }
 
 // workers keep n workers a store at work until ctx ends.
-func workers(t *testing.T, ctx context.Context, w *controllerstest.World, stores []*store.Store, n int) *sync.WaitGroup {
+func workers(ctx context.Context, t *testing.T, w *controllerstest.World, stores []*store.Store, n int) *sync.WaitGroup {
 	t.Helper()
 	var all sync.WaitGroup
 	for i, s := range stores {
@@ -93,7 +93,7 @@ func TestThreeCoordinatorsDoEachStepOnce(t *testing.T) {
 		stores = append(stores, s)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	working := workers(t, ctx, w, stores, 4)
+	working := workers(ctx, t, w, stores, 4)
 
 	var ids []uuid.UUID
 	for i := range jobs {
@@ -126,7 +126,7 @@ func TestTheLastTasksOfAJobMayEndAtTheSameMoment(t *testing.T) {
 		ids = append(ids, w.MakeJob(fmt.Sprintf("job-%d", i), tasks).ID)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	working := workers(t, ctx, w, []*store.Store{s}, clients)
+	working := workers(ctx, t, w, []*store.Store{s}, clients)
 	awaitPhase(t, w, v1.JobCompleted, 3*time.Minute, ids...)
 	cancel()
 	working.Wait()
@@ -159,7 +159,7 @@ func TestACoordinatorThatStopsLeavesItsWorkToTheOthers(t *testing.T) {
 	go stop() // drains: the planner is given up when the drain ends
 	close(release)
 	ctx, cancel := context.WithCancel(t.Context())
-	working := workers(t, ctx, w, []*store.Store{other}, 1)
+	working := workers(ctx, t, w, []*store.Store{other}, 1)
 	awaitPhase(t, w, v1.JobCompleted, time.Minute, job.ID)
 	cancel()
 	working.Wait()

@@ -152,7 +152,7 @@ func testListBreak(t *testing.T, s artifacts.Store) {
 
 func testSweepRunning(t *testing.T, s artifacts.Store) {
 	data := randomBytes(10, 300_000)
-	w := create(t, s, artifacts.PutOptions{})
+	w := create(t, s)
 	write(t, w, data)
 	if n, err := s.SweepStaging(t.Context(), time.Now().Add(-time.Hour)); n != 0 || err != nil {
 		t.Errorf("SweepStaging = %d, %v; want the running write left alone", n, err)

@@ -92,7 +92,7 @@ func testHTTPRange(t *testing.T, s artifacts.Store) {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return
 		}
-		defer r.Close() //nolint:errcheck // read only
+		defer r.Close() // read only
 		w.Header().Set("ETag", `"`+blob.SHA256+`"`)
 		w.Header().Set("Content-Type", "application/octet-stream")
 		http.ServeContent(w, req, "", time.Time{}, r)
@@ -123,7 +123,7 @@ func testHTTPRange(t *testing.T, s artifacts.Store) {
 			t.Fatal(err)
 		}
 		body, err := io.ReadAll(resp.Body)
-		resp.Body.Close() //nolint:errcheck // read to its end
+		resp.Body.Close() // read to its end
 		if err != nil || resp.StatusCode != tc.wantStatus || tc.want != nil && !bytes.Equal(body, tc.want) {
 			t.Errorf("%s: status %d with %d bytes, %v; want %d with %d", tc.name, resp.StatusCode, len(body), err, tc.wantStatus, len(tc.want))
 		}
@@ -137,7 +137,7 @@ func testVerified(t *testing.T, s artifacts.Store) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer r.Close() //nolint:errcheck // read only
+		defer r.Close() // read only
 		if r.Size() != blob.SizeBytes {
 			t.Errorf("size %d, want %d", r.Size(), blob.SizeBytes)
 		}

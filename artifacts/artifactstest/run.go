@@ -96,7 +96,7 @@ func read(t *testing.T, s artifacts.Store, blob artifacts.Blob) ([]byte, error) 
 	if err != nil {
 		return nil, err
 	}
-	defer r.Close() //nolint:errcheck // read only
+	defer r.Close() // read only
 	return io.ReadAll(r)
 }
 
@@ -132,9 +132,9 @@ func write(t *testing.T, w artifacts.Writer, p []byte) {
 	}
 }
 
-func create(t *testing.T, s artifacts.Store, opts artifacts.PutOptions) artifacts.Writer {
+func create(t *testing.T, s artifacts.Store) artifacts.Writer {
 	t.Helper()
-	w, err := s.Create(t.Context(), opts)
+	w, err := s.Create(t.Context(), artifacts.PutOptions{})
 	if err != nil {
 		t.Fatalf("create: %v", err)
 	}

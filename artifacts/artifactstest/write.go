@@ -26,7 +26,7 @@ func testRoundTrip(t *testing.T, s artifacts.Store) {
 func testPieces(t *testing.T, s artifacts.Store) {
 	for _, piece := range []int{1000, 4096, 70_000, 200_000} {
 		data := randomBytes(uint64(piece), 300_001)
-		w := create(t, s, artifacts.PutOptions{})
+		w := create(t, s)
 		for rest := data; len(rest) > 0; rest = rest[min(piece, len(rest)):] {
 			write(t, w, rest[:min(piece, len(rest))])
 		}
@@ -40,7 +40,7 @@ func testPieces(t *testing.T, s artifacts.Store) {
 
 func testInvisibleBeforeCommit(t *testing.T, s artifacts.Store) {
 	eachSize(t, func(t *testing.T, data []byte) {
-		w := create(t, s, artifacts.PutOptions{})
+		w := create(t, s)
 		write(t, w, data)
 		if _, err := s.Stat(t.Context(), blobOf(data).SHA256); !errors.Is(err, artifacts.ErrNotFound) {
 			t.Errorf("stat before commit: %v, want ErrNotFound", err)
@@ -56,7 +56,7 @@ func testInvisibleBeforeCommit(t *testing.T, s artifacts.Store) {
 
 func testAbort(t *testing.T, s artifacts.Store) {
 	eachSize(t, func(t *testing.T, data []byte) {
-		w := create(t, s, artifacts.PutOptions{})
+		w := create(t, s)
 		write(t, w, data)
 		for range 2 {
 			if err := w.Abort(); err != nil {
@@ -89,7 +89,7 @@ func testCancelled(t *testing.T, s artifacts.Store) {
 		if _, err := artifacts.Put(ctx, s, r, artifacts.PutOptions{}); !errors.Is(err, context.Canceled) {
 			t.Errorf("put: %v, want context.Canceled", err)
 		}
-		w := create(t, s, artifacts.PutOptions{})
+		w := create(t, s)
 		write(t, w, data)
 		if _, err := w.Commit(ctx); !errors.Is(err, context.Canceled) {
 			t.Errorf("commit: %v, want context.Canceled", err)
@@ -103,12 +103,12 @@ type readFunc func([]byte) (int, error)
 func (f readFunc) Read(p []byte) (int, error) { return f(p) }
 
 func testFinishedWriter(t *testing.T, s artifacts.Store) {
-	committed := create(t, s, artifacts.PutOptions{})
+	committed := create(t, s)
 	write(t, committed, []byte("kept"))
 	if _, err := committed.Commit(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	aborted := create(t, s, artifacts.PutOptions{})
+	aborted := create(t, s)
 	write(t, aborted, []byte("dropped"))
 	if err := aborted.Abort(); err != nil {
 		t.Fatal(err)

@@ -79,7 +79,7 @@ func writeRaw(path string, data []byte) error {
 	if err != nil {
 		return err
 	}
-	defer f.Close() //nolint:errcheck // synced below
+	defer f.Close() // synced below
 	if _, err := f.Write(data); err != nil {
 		return err
 	}

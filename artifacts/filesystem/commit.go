@@ -83,7 +83,7 @@ func holds(path string, data []byte) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	defer f.Close() //nolint:errcheck // read only
+	defer f.Close() // read only
 
 	info, err := f.Stat()
 	if err != nil || info.Size() != int64(len(data)) {

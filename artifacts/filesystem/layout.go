@@ -81,6 +81,6 @@ func (s *Store) syncPath(dir string) error {
 	if err != nil {
 		return err
 	}
-	defer f.Close() //nolint:errcheck // read only
+	defer f.Close() // read only
 	return s.fsync(f)
 }

@@ -10,8 +10,8 @@ func (s *Store) lockPrefix(sha256 string, mode lockMode) (unlock func(), err err
 		return nil, err
 	}
 	if err := lock(f, mode); err != nil {
-		f.Close() //nolint:errcheck // nothing was written
+		f.Close() // nothing was written
 		return nil, err
 	}
-	return func() { f.Close() }, nil //nolint:errcheck // nothing was written
+	return func() { f.Close() }, nil // nothing was written
 }

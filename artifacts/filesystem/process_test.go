@@ -163,7 +163,7 @@ func fillUp(s *Store, size int64) error {
 	r := io.LimitReader(zeros{}, size)
 	_, err := artifacts.Put(context.Background(), s, r, artifacts.PutOptions{})
 	if !errors.Is(err, artifacts.ErrNoSpace) {
-		return fmt.Errorf("put of %d bytes: %v, want ErrNoSpace", size, err)
+		return fmt.Errorf("put of %d bytes: %w, want ErrNoSpace", size, err)
 	}
 	if strings.Contains(err.Error(), s.root) {
 		return fmt.Errorf("error names the folder: %w", err)
@@ -232,9 +232,9 @@ func peakRSS() (int64, error) {
 		return 0, err
 	}
 	if runtime.GOOS == "darwin" || runtime.GOOS == "ios" {
-		return int64(usage.Maxrss) / 1024, nil // there it is in bytes
+		return int64(usage.Maxrss) / 1024, nil //nolint:unconvert // 32 bits on some systems; there it is in bytes
 	}
-	return int64(usage.Maxrss), nil
+	return int64(usage.Maxrss), nil //nolint:unconvert // 32 bits on some systems
 }
 
 func TestMemoryIsBounded(t *testing.T) {

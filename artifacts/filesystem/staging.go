@@ -62,7 +62,7 @@ func sweep(path string, cutoff time.Time) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	defer f.Close() //nolint:errcheck // nothing was written
+	defer f.Close() // nothing was written
 
 	info, err := f.Stat()
 	if err != nil || !info.ModTime().Before(cutoff) {

@@ -75,7 +75,7 @@ func (s *Store) Open(ctx context.Context, sha256 string) (artifacts.Reader, erro
 	}
 	info, err := f.Stat()
 	if err != nil {
-		f.Close() //nolint:errcheck // read only
+		f.Close() // read only
 		return nil, blobError("open", sha256, err)
 	}
 	return &reader{File: f, size: info.Size()}, nil

@@ -52,7 +52,7 @@ func readAll(t testing.TB, s *Store, blob artifacts.Blob) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer r.Close() //nolint:errcheck // read only
+	defer r.Close() // read only
 	return io.ReadAll(r)
 }
 
@@ -195,7 +195,7 @@ func TestBlobDamagedWhileReadIsNoticed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer r.Close() //nolint:errcheck // read only
+		defer r.Close() // read only
 		if err := os.Truncate(s.blobPath(blob.SHA256), size); err != nil {
 			t.Fatal(err)
 		}
@@ -213,7 +213,7 @@ func TestOpenReaderOutlivesDelete(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer r.Close() //nolint:errcheck // read only
+	defer r.Close() // read only
 	if err := s.Delete(t.Context(), blob.SHA256); err != nil {
 		t.Fatal(err)
 	}

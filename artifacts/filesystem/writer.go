@@ -73,7 +73,7 @@ func (w *writer) ReadFrom(r io.Reader) (int64, error) {
 		if err := w.accept(n); err != nil {
 			return w.size - start, err
 		}
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return w.size - start, nil
 		}
 		if err != nil {

@@ -78,18 +78,18 @@ func (r *Runner) Run(ctx context.Context, id uuid.UUID, work func(context.Contex
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	err, lost := r.underLease(ctx, job, token, work)
+	lost, err := r.underLease(ctx, job, token, work)
 	return reconcile.Result{}, r.settle(ctx, job, token, err, lost)
 }
 
-func (r *Runner) underLease(ctx context.Context, job store.Job, token store.StepToken, work func(context.Context, store.Job, store.StepToken) error) (err error, lost bool) {
+func (r *Runner) underLease(ctx context.Context, job store.Job, token store.StepToken, work func(context.Context, store.Job, store.StepToken) error) (lost bool, err error) {
 	kept, stop := Keep(ctx, r.Clock,
 		func(ctx context.Context) error { return r.Store.RenewJobStep(ctx, token, TTL) },
 		func(err error) bool { return errors.Is(err, store.ErrLeaseLost) })
 	// A panic must not leave the renewals running: the step would be held for ever.
 	defer stop()
 	err = work(kept, job, token)
-	return err, errors.Is(context.Cause(kept), ErrLost) || errors.Is(err, store.ErrLeaseLost)
+	return errors.Is(context.Cause(kept), ErrLost) || errors.Is(err, store.ErrLeaseLost), err
 }
 
 func (r *Runner) settle(ctx context.Context, job store.Job, token store.StepToken, err error, lost bool) error {

@@ -26,8 +26,7 @@ const resultsPage = 500
 func (r *Reconciler) reduce(ctx context.Context, job store.Job, token store.StepToken) error {
 	begin := time.Now()
 	result, err := r.merge(ctx, job)
-	var partial *workloads.PartialError
-	if errors.As(err, &partial) {
+	if partial, ok := errors.AsType[*workloads.PartialError](err); ok {
 		r.log.Warn("partial result cannot be used", zap.String("job_id", job.ID.String()), zap.Int32("chunk_index", partial.ChunkIndex), zap.Error(partial.Err))
 		return r.store.RetryPartial(ctx, token, partial.ChunkIndex, workloads.ReasonPartialCorrupt, partialMessage(partial.Err))
 	}

@@ -74,7 +74,7 @@ func (n *Node) where() string {
 
 // resolved follows a reference.
 func (n *Node) resolved() *Node {
-	for i := 0; i < 16; i++ { // a circle of references is no schema
+	for range 16 { // a circle of references is no schema
 		pointer, ok := n.here["$ref"].(string)
 		if !ok {
 			return n

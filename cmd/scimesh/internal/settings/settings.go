@@ -135,8 +135,7 @@ func readFile(path string) (map[string]string, error) {
 
 // cause drops pflag's wording around a parse error: it names a flag that the user did not give.
 func cause(err error) error {
-	var invalid *pflag.InvalidValueError
-	if errors.As(err, &invalid) {
+	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		return invalid.Unwrap()
 	}
 	return err
