@@ -59,7 +59,8 @@ func (o Options) withDefaults() Options {
 	setDefault(&o.Janitor.UnusedInputs, 24*time.Hour)
 	setDefault(&o.Janitor.Events, 30*24*time.Hour)
 	setDefault(&o.Janitor.BlobGrace, 24*time.Hour)
-	setDefault(&o.Janitor.StagingGrace, time.Hour)
+	setDefault(&o.Janitor.StagingEvery, 30*time.Second)
+	setDefault(&o.Janitor.StagingGrace, 5*time.Second)
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}
 	}

@@ -117,7 +117,7 @@ func TestLivenessFollowsSignsOfLife(t *testing.T) {
 // newJanitor keeps nothing longer than an hour.
 func newJanitor(t *testing.T, f *fixture, now sweepNow) *janitor.Reconciler {
 	return &janitor.Reconciler{Store: f.Store, Artifacts: f.Blobs, Clock: now.clock, Log: zaptest.NewLogger(t), Config: janitor.Config{
-		JobsEvery: time.Second, BlobsEvery: time.Minute, UnusedInputs: time.Hour, Events: time.Hour, BlobGrace: time.Hour, StagingGrace: time.Hour,
+		JobsEvery: time.Second, BlobsEvery: time.Minute, StagingEvery: time.Minute, UnusedInputs: time.Hour, Events: time.Hour, BlobGrace: time.Hour, StagingGrace: time.Hour,
 	}}
 }
 

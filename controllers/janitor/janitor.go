@@ -48,8 +48,9 @@ type Store interface {
 
 // Config says how long things are kept.
 type Config struct {
-	// JobsEvery and BlobsEvery are the times between two passes over rows and over blobs.
-	JobsEvery, BlobsEvery time.Duration
+	// JobsEvery, BlobsEvery and StagingEvery are the times between two passes
+	// over rows, over blobs, and over staging files.
+	JobsEvery, BlobsEvery, StagingEvery time.Duration
 	// UnusedInputs is how long an upload waits for a Job that names it.
 	UnusedInputs time.Duration
 	// Events is how long events of Jobs that still exist are kept.
@@ -57,8 +58,9 @@ type Config struct {
 	// BlobGrace is how long a blob without an artifact is kept; longer than any
 	// time between writing a blob and its row, planning a Job included.
 	BlobGrace time.Duration
-	// StagingGrace is how long a staging file may rest; longer than the longest
-	// pause within one upload.
+	// StagingGrace is how long the file of a writer that died may rest. A store
+	// that can tell the living from the dead needs no more than the moment
+	// between the making of a file and its lock.
 	StagingGrace time.Duration
 }
 
@@ -88,7 +90,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		every = r.Config.BlobsEvery
 		err = r.blobs(ctx)
 	case KeyStaging:
-		every = r.Config.BlobsEvery
+		every = r.Config.StagingEvery
 		err = r.staging(ctx)
 	default:
 		err = reconcile.TerminalError(fmt.Errorf("unknown key %q", req.Key))
