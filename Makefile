@@ -5,6 +5,9 @@ export PATH := $(CURDIR)/.cache/bin:$(PATH)
 
 PKG ?= ./...
 DATA ?=
+BENCH ?= chem
+FOR ?= 10m
+ARGS ?=
 
 .PHONY: help
 help: ## List the targets
@@ -45,6 +48,19 @@ oracle: ## Compare chemistry and search with RDKit, and test the reference progr
 	@hack/bootstrap python rdkit-data
 	@CI=true ORACLE_WHOLE=1 go test -count=1 -timeout 60m ./hack/oracle/... ./workloads/similaritysearch -run 'Debian|Generated|Shared|Reference'
 	@.cache/venv/bin/python -m pytest -q hack/oracle
+
+.PHONY: bench
+bench: ## Run a benchmark of hack/bench (BENCH=chem; ARGS=flags of its own)
+	@hack/bootstrap postgres python rdkit-data
+	@go run ./hack/bench/$(BENCH) $(ARGS)
+
+.PHONY: chaos
+chaos: build ## Kill workers, coordinator and PostgreSQL at random while a job of 300 tasks runs, again and again (FOR=10m)
+	@hack/bootstrap postgres rdkit-data
+	@mkdir -p .demo/chaos
+	@hack/demo-data .demo/chaos/molecules.tsv
+	@sed 's/rows: 2000 /rows: 50 /' manifests/jobs/similarity-search.yaml >.demo/chaos/job.yaml
+	@go run ./hack/chaos -manifest .demo/chaos/job.yaml -job aspirin-neighbours -for $(FOR) $(ARGS)
 
 .PHONY: vuln
 vuln: ## Look for known vulnerabilities in what the binary calls (asks vuln.go.dev)
