@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"os"
@@ -33,6 +34,8 @@ type Options struct {
 	Safe bool
 	// Postgres is added to the environment of the database.
 	Postgres []string
+	// Settings are those of PostgreSQL.
+	Settings map[string]string
 	// Coordinator are environment variables of every coordinator, Worker of every worker.
 	Coordinator, Worker []string
 }
@@ -78,9 +81,10 @@ func freeAddr() (string, error) {
 
 // StartPostgres starts the database again after it was killed or stopped.
 func (p *Platform) StartPostgres(ctx context.Context) error {
+	settings := map[string]string{"max_connections": "200"}
+	maps.Copy(settings, p.opts.Settings)
 	cluster, err := pgcluster.Start(ctx, pgcluster.Options{
-		Dir: filepath.Join(p.opts.Dir, "postgres"), Unsafe: !p.opts.Safe, Environment: p.opts.Postgres,
-		Settings: map[string]string{"max_connections": "200"},
+		Dir: filepath.Join(p.opts.Dir, "postgres"), Unsafe: !p.opts.Safe, Environment: p.opts.Postgres, Settings: settings,
 	})
 	if err != nil {
 		return err
@@ -114,6 +118,14 @@ func (p *Platform) URL() string { return "http://" + p.addr }
 
 // DatabaseURL is the connection string of the database.
 func (p *Platform) DatabaseURL() string { return p.cluster.URL("scimesh") }
+
+// CreateDatabase makes another database and returns its connection string.
+func (p *Platform) CreateDatabase(ctx context.Context, name string) (string, error) {
+	return p.cluster.URL(name), p.cluster.CreateDatabase(ctx, name)
+}
+
+// PostgresPID is the number of the server's process.
+func (p *Platform) PostgresPID() int { return p.cluster.PID() }
 
 // StorageDir is the folder of the artifact store.
 func (p *Platform) StorageDir() string { return filepath.Join(p.opts.Dir, "artifacts") }
