@@ -38,7 +38,7 @@ type Config struct {
 	// result; 1 TiB and 16 GiB by default.
 	MaxInputBytes  int64
 	MaxResultBytes int64
-	// MaxUploads and MaxStreams bound the uploads, and the watches and followed
+	// MaxUploads and MaxStreams bound the uploads of more than 64 KiB, and the watches and followed
 	// logs, that are served at once; 64 and 512 by default.
 	MaxUploads int
 	MaxStreams int
@@ -117,7 +117,9 @@ type Server struct {
 	mux         *http.ServeMux
 	metrics     *metrics
 	uploads     slots
-	streams     slots
+	// smallUploads are beside uploads.
+	smallUploads slots
+	streams      slots
 
 	draining context.Context
 	drain    context.CancelFunc
@@ -142,7 +144,7 @@ func New(cfg Config, deps Deps) (*Server, error) {
 	s := &Server{
 		cfg: cfg, store: deps.Store, blobs: deps.Artifacts, workloads: deps.Workloads, controllers: deps.Controllers,
 		log: deps.Logger, tokens: newTokens(cfg.OperatorToken, cfg.WorkerToken), mux: http.NewServeMux(),
-		metrics: newMetrics(deps.Metrics), uploads: newSlots(cfg.MaxUploads), streams: newSlots(cfg.MaxStreams),
+		metrics: newMetrics(deps.Metrics), uploads: newSlots(cfg.MaxUploads), smallUploads: newSlots(smallUploads), streams: newSlots(cfg.MaxStreams),
 	}
 	s.draining, s.drain = context.WithCancel(context.Background())
 	strict := NewStrictHandlerWithOptions(handlers{s}, []StrictMiddlewareFunc{nameOperation}, StrictHTTPServerOptions{
@@ -192,5 +194,15 @@ func (s slots) take() (release func(), ok bool) {
 		return func() { <-s }, true
 	default:
 		return nil, false
+	}
+}
+
+// wait is take for those who can wait for a slot.
+func (s slots) wait(ctx context.Context) (release func(), err error) {
+	select {
+	case s <- struct{}{}:
+		return func() { <-s }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
 }

@@ -106,12 +106,30 @@ func (s *Server) receive(ctx context.Context, body io.Reader, opts artifacts.Put
 	return w.Commit(ctx)
 }
 
+// smallUploads bounds the uploads of at most precheckBytes that are served at
+// once. They are in memory while they last, which is not long, so others wait for
+// them: a thousand workers that end their tasks together are no reason to turn
+// any away.
+const smallUploads = 512
+
+// takeUpload takes one of the upload slots.
+func (s *Server) takeUpload(ctx context.Context) (release func(), err error) {
+	if n := exchangeOf(ctx).r.ContentLength; n >= 0 && n <= precheckBytes {
+		return s.smallUploads.wait(ctx)
+	}
+	release, ok := s.uploads.take()
+	if !ok {
+		return nil, busyf("too many uploads at once")
+	}
+	return release, nil
+}
+
 // beginBlob takes one of the upload slots and begins a blob. done drops what
 // was not committed.
 func (s *Server) beginBlob(ctx context.Context, opts artifacts.PutOptions) (w artifacts.Writer, done func(), err error) {
-	release, ok := s.uploads.take()
-	if !ok {
-		return nil, nil, busyf("too many uploads at once")
+	release, err := s.takeUpload(ctx)
+	if err != nil {
+		return nil, nil, err
 	}
 	w, err = s.blobs.Create(ctx, opts)
 	if err != nil {
