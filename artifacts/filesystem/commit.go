@@ -14,10 +14,45 @@ import (
 
 // commit makes the bytes of w durable and visible as the blob sha256.
 func (s *Store) commit(ctx context.Context, w *writer, sha256 string) error {
+	if s.journal != nil && w.staged == nil {
+		if err := s.commitJournaled(ctx, w.buf, sha256); !errors.Is(err, errJournal) {
+			return err
+		}
+	}
 	if err := s.publish(ctx, w, sha256); err != nil {
 		return err
 	}
 	return s.dirs[prefixIndex(sha256)].sync(ctx, s, s.blobDir(sha256))
+}
+
+// commitJournaled is commit for a small blob: once it is in the journal, it is
+// durable, and its own file is not synced.
+func (s *Store) commitJournaled(ctx context.Context, data []byte, sha256 string) error {
+	found, err := s.inSlot(ctx, func() (bool, error) { return s.refresh(sha256, data) })
+	if err != nil {
+		return err
+	}
+	if found { // perhaps put by one who has not synced its name
+		return s.dirs[prefixIndex(sha256)].sync(ctx, s, s.blobDir(sha256))
+	}
+	placed, err := s.journal.add(sha256, data)
+	if err != nil {
+		return err
+	}
+	defer placed()
+	_, err = s.inSlot(ctx, func() (bool, error) { return true, s.place(sha256, data) })
+	return err
+}
+
+// inSlot calls fn in one of the slots.
+func (s *Store) inSlot(ctx context.Context, fn func() (bool, error)) (bool, error) {
+	select {
+	case s.slots <- struct{}{}:
+		defer func() { <-s.slots }()
+		return fn()
+	case <-ctx.Done():
+		return false, ctx.Err()
+	}
 }
 
 // publish puts the blob under its name, in one of the slots.

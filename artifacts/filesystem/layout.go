@@ -15,7 +15,7 @@ func (s *Store) layOut() error {
 	if err := s.makeDirAll(s.root); err != nil {
 		return err
 	}
-	for _, name := range []string{"sha256", "staging", "locks"} {
+	for _, name := range []string{"sha256", "staging", "locks", "journal"} {
 		if err := s.makeDir(filepath.Join(s.root, name)); err != nil {
 			return err
 		}

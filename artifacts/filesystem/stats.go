@@ -9,10 +9,11 @@ type Stats struct {
 	Deduplicated int64 // commits that found their bytes in place
 	FileSyncs    int64 // fsyncs of staging files
 	DirSyncs     int64 // fsyncs of folders, each for one or more commits
+	JournalSyncs int64 // syncs of the journal, each for one or more commits
 }
 
 type counters struct {
-	blobs, bytes, deduplicated, fileSyncs, dirSyncs atomic.Int64
+	blobs, bytes, deduplicated, fileSyncs, dirSyncs, journalSyncs atomic.Int64
 }
 
 // Stats returns the present counts, for metrics.
@@ -23,5 +24,6 @@ func (s *Store) Stats() Stats {
 		Deduplicated: s.stats.deduplicated.Load(),
 		FileSyncs:    s.stats.fileSyncs.Load(),
 		DirSyncs:     s.stats.dirSyncs.Load(),
+		JournalSyncs: s.stats.journalSyncs.Load(),
 	}
 }

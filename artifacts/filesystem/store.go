@@ -28,17 +28,23 @@ type Options struct {
 	// SyncConcurrency is how many commits may do I/O at once;
 	// DefaultSyncConcurrency if it is not positive.
 	SyncConcurrency int
+	// Journal makes blobs of at most 64 KiB durable together, in a journal, and
+	// leaves their own files to the system. It is for Linux, and ignored elsewhere.
+	Journal bool
 }
 
 // A Store is an artifacts.Store in a folder.
 type Store struct {
-	root  string
-	slots chan struct{}
-	dirs  [256]dirSync
-	stats counters
+	root    string
+	slots   chan struct{}
+	dirs    [256]dirSync
+	journal *journal // nil without one
+	stats   counters
 
-	// fsync is (*os.File).Sync, or what a test puts in its place.
-	fsync func(*os.File) error
+	// fsync is (*os.File).Sync, or what a test puts in its place; datasync is
+	// its cheaper relative.
+	fsync    func(*os.File) error
+	datasync func(*os.File) error
 }
 
 var _ artifacts.Store = (*Store)(nil)
@@ -57,9 +63,17 @@ func New(root string, opts Options) (*Store, error) {
 	if n <= 0 {
 		n = DefaultSyncConcurrency
 	}
-	s := &Store{root: root, slots: make(chan struct{}, n), fsync: (*os.File).Sync}
-	if err := s.layOut(); err != nil {
+	s := &Store{root: root, slots: make(chan struct{}, n), fsync: (*os.File).Sync, datasync: datasync}
+	boot := bootID()
+	err = s.layOut()
+	if err == nil {
+		err = s.recoverJournals(boot)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("artifact store %s: %w", root, pathless(err))
+	}
+	if opts.Journal && canJournal {
+		s.journal = &journal{store: s, boot: fmt.Sprintf("%-*s", bootIDLen, boot)}
 	}
 	return s, nil
 }
@@ -156,6 +170,5 @@ func makeInfo(sha256 string, info fs.FileInfo) artifacts.Info {
 
 func (s *Store) blobDir(sha256 string) string  { return filepath.Join(s.root, "sha256", sha256[:2]) }
 func (s *Store) blobPath(sha256 string) string { return filepath.Join(s.blobDir(sha256), sha256) }
-func (s *Store) lockPath(sha256 string) string { return filepath.Join(s.root, "locks", sha256[:2]) }
 func (s *Store) newStagingPath() string        { return filepath.Join(s.stagingDir(), uuid.NewString()) }
 func (s *Store) stagingDir() string            { return filepath.Join(s.root, "staging") }

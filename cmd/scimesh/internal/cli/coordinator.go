@@ -97,7 +97,7 @@ func runCoordinator(ctx context.Context, config *coordinatorConfig, log *zap.Log
 }
 
 func (c *coordinator) build(owner uuid.UUID) error {
-	blobs, err := filesystem.New(c.config.StorageDir, filesystem.Options{})
+	blobs, err := filesystem.New(c.config.StorageDir, filesystem.Options{Journal: true})
 	if err != nil {
 		return fmt.Errorf("COORDINATOR_STORAGE_DIR: %w", err)
 	}
