@@ -71,27 +71,24 @@ var historySQL = []string{
 	 SELECT bench_id(4, n), 'ended-' || n, 'similarity-search', ('{"workload": "similarity-search", "input": {"artifact": "' || bench_id(0, 0) || '"}, "maxAttempts": 3}')::jsonb,
 	        'completed', 'bench/1', bench_id(0, 0), bench_id(0, 0), '{"shared": {"query_smiles": "CCO", "top_k": 20}}', @size, @size, now(), now()
 	 FROM   generate_series(0, @jobs::bigint - 1) n`,
-	`INSERT INTO tasks (id, job_id, chunk_index, workload, input_artifact_id, input_sha256, max_attempts, status, attempt, leased_at, started_at, completed_at, result_artifact_id, metrics)
-	 SELECT bench_id(5, n), bench_id(4, n / @size), n % @size, 'similarity-search', bench_id(0, 0), repeat('0', 64), 3, 'completed', 1, now(), now(), now(), bench_id(6, n), '{"rows": 1}'
+	`INSERT INTO tasks (id, job_id, chunk_index, workload, input_artifact_id, input_sha256, max_attempts, status, attempt, leased_at, started_at, completed_at, completed_by, result_artifact_id, metrics)
+	 SELECT bench_id(5, n), bench_id(4, n / @size), n % @size, 'similarity-search', bench_id(0, 0), repeat('0', 64), 3, 'completed', 1, now(), now(), now(), bench_id(7, n % 100), bench_id(6, n), '{"rows": 1}'
 	 FROM   generate_series(0, @jobs::bigint * @size - 1) n`,
 	`DROP INDEX artifacts_sha256_idx`,
 	`INSERT INTO artifacts (id, job_id, task_id, attempt, kind, filename, storage_key, content_type, size_bytes, sha256)
 	 SELECT bench_id(6, n), bench_id(4, n / @size), bench_id(5, n), 1, 'partial_result', 'partial.csv', 'sha256/' || left(h, 2) || '/' || h, 'text/csv', 180, h
 	 FROM   generate_series(0, @jobs::bigint * @size - 1) n, LATERAL (SELECT md5('a' || n) || md5('b' || n) AS h) d`,
 	`CREATE INDEX artifacts_sha256_idx ON artifacts (sha256)`,
-	`INSERT INTO attempts (task_id, attempt, worker_id, outcome, artifact_id, started_at)
-	 SELECT bench_id(5, n), 1, bench_id(7, n % 100), 'completed', bench_id(6, n), now()
-	 FROM   generate_series(0, @jobs::bigint * @size - 1) n`,
 	`INSERT INTO raw_tasks (id, job_id, chunk_index, workload, input_uri, input_sha256, parameters, status, attempt, result_uri, result_sha256, started_at, completed_at)
 	 SELECT bench_id(8, n), bench_id(4, n / @size), n % @size, 'similarity-search', 'artifacts/input', repeat('0', 64), '{"top_k": 20}', 'completed', 1, 'artifacts/result', repeat('0', 64), now(), now()
 	 FROM   generate_series(0, @jobs::bigint * @size - 1) n`,
 	`RESET session_replication_role`,
-	`VACUUM (ANALYZE) tasks`, `VACUUM (ANALYZE) artifacts`, `VACUUM (ANALYZE) attempts`, `VACUUM (ANALYZE) jobs`, `VACUUM (ANALYZE) raw_tasks`,
+	`VACUUM (ANALYZE) tasks`, `VACUUM (ANALYZE) artifacts`, `VACUUM (ANALYZE) jobs`, `VACUUM (ANALYZE) raw_tasks`,
 	`CHECKPOINT`,
 }
 
-// addHistory adds n ended tasks to both queues, with the artifacts and attempts
-// that the schema asks for.
+// addHistory adds n ended tasks to both queues, with the artifacts that
+// the schema asks for.
 func (d *data) addHistory(ctx context.Context, n int64) error {
 	args := pgx.NamedArgs{"size": jobSize, "jobs": (n + jobSize - 1) / jobSize}
 	for _, sql := range historySQL {
@@ -103,10 +100,10 @@ func (d *data) addHistory(ctx context.Context, n int64) error {
 	return nil
 }
 
-// Every task that ended has exactly one completed attempt and one result, and
-// the job counted each of them once.
+// Every task that ended has one result and was the first attempt, no attempt
+// ended in another way, and the job counted each task once.
 const checkSQL = `
-SELECT (SELECT count(*) FROM tasks WHERE job_id = j.id AND status = 'completed'),
+SELECT (SELECT count(*) FROM tasks WHERE job_id = j.id AND status = 'completed' AND attempt = 1),
        (SELECT count(*) FROM attempts a JOIN tasks t ON t.id = a.task_id WHERE t.job_id = j.id),
        (SELECT count(*) FROM artifacts WHERE job_id = j.id AND kind = 'partial_result'),
        j.completed_tasks
@@ -120,8 +117,8 @@ func (d *data) check(ctx context.Context, delivered int64) error {
 	if err := d.db.QueryRow(ctx, checkSQL).Scan(&completed, &attempts, &artifacts, &counted); err != nil {
 		return err
 	}
-	if completed != delivered || attempts != delivered || artifacts != delivered || counted != delivered {
-		return fmt.Errorf("workers delivered %d tasks; the database holds %d completed tasks, %d attempts, %d results, and the job counts %d",
+	if completed != delivered || attempts != 0 || artifacts != delivered || counted != delivered {
+		return fmt.Errorf("workers delivered %d tasks; the database holds %d tasks completed at their first attempt, %d lost attempts, %d results, and the job counts %d",
 			delivered, completed, attempts, artifacts, counted)
 	}
 	return nil

@@ -1,4 +1,4 @@
--- What the benchmark fills the database with. $ids are UUIDv7 made of a number:
+-- What the benchmark fills the database with. Its ids are UUIDv7 made of a number:
 -- ascending, and apart from those of other kinds.
 CREATE FUNCTION bench_id(kind int, n bigint) RETURNS uuid LANGUAGE sql IMMUTABLE AS $$
     SELECT (lpad(to_hex(1600000000000 + kind::bigint * 100000000 + n / 16), 12, '0') || '7' || substr(h, 1, 3) || 'b' || substr(h, 4, 15))::uuid
