@@ -86,7 +86,7 @@ type claimResult struct {
 // first, once a refresh, so that a job that cannot succeed fails early.
 func (s *Store) claimInJob(ctx context.Context, g *claimGroup, owners []uuid.UUID) (claimResult, error) {
 	if g.job.parallelism == 0 && g.job.engine != nil {
-		return s.claimIn(ctx, s.claimPool, g, owners, len(owners))
+		return s.claimIn(ctx, s.batchPool, g, owners, len(owners))
 	}
 	var got claimResult
 	err := s.claimTx(ctx, func(tx pgx.Tx) (err error) {

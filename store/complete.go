@@ -1,10 +1,12 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -13,7 +15,8 @@ import (
 )
 
 // An older attempt never replaces what a newer one recorded, whatever the
-// order in which their statements end.
+// order in which their statements end. The batch comes in order of tasks, so that two
+// coordinators do not block each other; ORDER BY would have all tasks read in that order.
 const recordArtifactsSQL = `
 INSERT INTO artifacts AS a (id, job_id, task_id, attempt, kind, filename, storage_key, content_type, size_bytes, sha256, created_at)
 SELECT r.id, t.job_id, t.id, t.attempt, 'partial_result', r.filename, r.storage_key, r.content_type, r.size_bytes, r.sha256,
@@ -22,10 +25,10 @@ FROM   unnest(@tasks::uuid[], @workers::uuid[], @attempts::int[], @ids::uuid[], 
               @content_types::text[], @sizes::bigint[], @sha256s::text[])
        AS r(task, worker, attempt, id, filename, storage_key, content_type, size_bytes, sha256)
 JOIN   tasks t ON t.id = r.task
+              AND t.id = ANY (@tasks::uuid[])
               AND t.lease_owner IS NOT DISTINCT FROM r.worker
               AND t.attempt = r.attempt
               AND t.lease_expires_at > coalesce(@now::timestamptz, now())
-ORDER BY t.id
 ON CONFLICT (task_id, kind) WHERE task_id IS NOT NULL DO UPDATE
 SET    id = CASE WHEN a.attempt = excluded.attempt AND a.sha256 = excluded.sha256 THEN a.id ELSE excluded.id END,
        attempt = excluded.attempt, filename = excluded.filename, storage_key = excluded.storage_key,
@@ -46,17 +49,20 @@ func (s *Store) RecordTaskArtifact(ctx context.Context, p RecordTaskArtifactPara
 }
 
 func (s *Store) recordBatch(ctx context.Context, items []RecordTaskArtifactParams) ([]batch.Result[Artifact], error) {
-	args := leaseArgs(items, func(p RecordTaskArtifactParams) Lease { return p.Lease })
+	ordered := slices.SortedFunc(slices.Values(items), func(a, b RecordTaskArtifactParams) int {
+		return bytes.Compare(a.Task[:], b.Task[:])
+	})
+	args := leaseArgs(ordered, func(p RecordTaskArtifactParams) Lease { return p.Lease })
 	n := len(items)
 	ids, names, keys, types := make([]uuid.UUID, n), make([]string, n), make([]string, n), make([]string, n)
 	sizes, digests := make([]int64, n), make([]string, n)
-	for i, p := range items {
+	for i, p := range ordered {
 		ids[i], names[i], keys[i], types[i] = NewID(), p.Filename, storageKey(p.SHA256), p.ContentType
 		sizes[i], digests[i] = p.SizeBytes, p.SHA256
 	}
 	args["ids"], args["filenames"], args["storage_keys"], args["content_types"] = ids, names, keys, types
 	args["sizes"], args["sha256s"], args["now"] = sizes, digests, s.now()
-	rows, err := again(func() ([]artifactRow, error) { return collect[artifactRow](ctx, s.pool, recordArtifactsSQL, args) })
+	rows, err := again(func() ([]artifactRow, error) { return collect[artifactRow](ctx, s.batchPool, recordArtifactsSQL, args) })
 	if err != nil {
 		return nil, err
 	}
@@ -80,6 +86,7 @@ func (s *Store) recordBatch(ctx context.Context, items []RecordTaskArtifactParam
 // locked in order of id, so that two coordinators cannot block each other. The
 // row lock on the job also makes the counters exact when the last tasks of a job end at
 // the same moment: who comes second sees the first one's count, and notifies.
+// The lists of ids beside the joins keep every plan to the rows of the batch.
 const completeTasksSQL = `
 WITH done AS (
     UPDATE tasks t
@@ -90,12 +97,14 @@ WITH done AS (
                   @content_types::text[], @metrics::text[])
            AS r(task, worker, attempt, artifact, sha256, content_type, metrics)
     JOIN   artifacts a ON a.id = r.artifact
+                      AND a.task_id = ANY (@tasks::uuid[])
                       AND a.task_id = r.task
                       AND a.attempt = r.attempt
                       AND a.kind = 'partial_result'
                       AND a.sha256 = r.sha256
                       AND (r.content_type = '' OR a.content_type = r.content_type)
     WHERE  t.id = r.task
+    AND    t.id = ANY (@tasks::uuid[])
     AND    t.lease_owner IS NOT DISTINCT FROM r.worker
     AND    t.attempt = r.attempt
     AND    t.lease_expires_at > coalesce(@now::timestamptz, now())
@@ -104,11 +113,12 @@ WITH done AS (
     UPDATE workers
     SET    failure_streak = '{}', quarantines = 0
     WHERE  id IN (SELECT worker FROM done)
+    AND    id = ANY (@workers::uuid[])
     AND    (failure_streak <> '{}' OR quarantines > 0)
 ), locked AS MATERIALIZED (
     SELECT id
     FROM   jobs
-    WHERE  id IN (SELECT job_id FROM done)
+    WHERE  id = ANY (ARRAY(SELECT job_id FROM done))
     ORDER BY id
     FOR NO KEY UPDATE
 ), counted AS (
@@ -159,7 +169,7 @@ func (s *Store) completeBatch(ctx context.Context, items []CompleteTaskParams) (
 	}
 	args["artifacts"], args["sha256s"], args["content_types"], args["metrics"] = artifacts, digests, types, metrics
 	args["now"] = s.now()
-	rows, err := again(func() ([]completedRow, error) { return collect[completedRow](ctx, s.pool, completeTasksSQL, args) })
+	rows, err := again(func() ([]completedRow, error) { return collect[completedRow](ctx, s.batchPool, completeTasksSQL, args) })
 	if err != nil {
 		return nil, err
 	}

@@ -54,15 +54,14 @@ UPDATE tasks t
 SET    lease_expires_at = coalesce(@now::timestamptz, now()) + @ttl::interval,
        status = 'running',
        progress = coalesce(r.progress, t.progress)
-FROM   unnest(@tasks::uuid[], @workers::uuid[], @attempts::int[], @progress::real[]) AS r(task, worker, attempt, progress),
-       jobs j
+FROM   unnest(@tasks::uuid[], @workers::uuid[], @attempts::int[], @progress::real[]) AS r(task, worker, attempt, progress)
 WHERE  t.id = r.task
+AND    t.id = ANY (@tasks::uuid[])
 AND    t.lease_owner IS NOT DISTINCT FROM r.worker
 AND    t.attempt = r.attempt
 AND    t.lease_expires_at > coalesce(@now::timestamptz, now())
-AND    j.id = t.job_id
 RETURNING t.id AS task, t.lease_owner AS worker, t.attempt, t.lease_expires_at,
-          j.status <> 'running' OR j.cancel_requested_at IS NOT NULL AS cancel`
+          (SELECT j.status <> 'running' OR j.cancel_requested_at IS NOT NULL FROM jobs j WHERE j.id = t.job_id) AS cancel`
 
 type renewedRow struct {
 	Lease
@@ -88,7 +87,7 @@ func (s *Store) renewBatch(ctx context.Context, items []RenewLeaseParams) ([]bat
 		progress[i] = p.Progress
 	}
 	args["progress"], args["ttl"], args["now"] = progress, s.cfg.LeaseTTL, s.now()
-	rows, err := again(func() ([]renewedRow, error) { return collect[renewedRow](ctx, s.pool, renewLeasesSQL, args) })
+	rows, err := again(func() ([]renewedRow, error) { return collect[renewedRow](ctx, s.renewPool, renewLeasesSQL, args) })
 	if err != nil {
 		return nil, err
 	}

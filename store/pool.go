@@ -37,21 +37,36 @@ func poolConfig(cfg Config) (*pgxpool.Config, error) {
 	return pc, nil
 }
 
-// claimConfig is the configuration of the connections for claims. Claims run one batch
-// at a time, so they need few. Their statements are right only with one plan,
-// nested loops over the claim's own index in its order; but the planner, whose
-// statistics of a queue are stale by nature, may take the table for nearly
-// empty and read and sort all of it for each claim. So it is left no choice.
-func claimConfig(cfg Config) (*pgxpool.Config, error) {
+// batchConfig is the configuration of the connections for what workers do in
+// batches: claim, record and complete. Each kind runs one batch at a time, so they
+// need few. Their statements are right only with one plan, nested loops from the
+// batch over primary keys or the claim's own index in its order; but the planner,
+// whose statistics of a queue are stale by nature, may take the table for nearly
+// empty and read and sort all of it for each batch. So it is left no choice, and
+// made once for all: to plan such a statement takes longer than to run it.
+func batchConfig(cfg Config) (*pgxpool.Config, error) {
 	pc, err := poolConfig(cfg)
 	if err != nil {
 		return nil, err
 	}
-	pc.MaxConns = 2
+	pc.MaxConns = 4
 	for _, name := range []string{"enable_sort", "enable_bitmapscan", "enable_seqscan", "enable_hashjoin", "enable_mergejoin"} {
 		pc.ConnConfig.RuntimeParams[name] = "off"
 	}
 	pc.ConnConfig.RuntimeParams["plan_cache_mode"] = "force_generic_plan"
+	return pc, nil
+}
+
+// renewConfig is batchConfig for renewals, which do not wait for the disk. A
+// renewal that a crash of the server takes back leaves the lease as the one
+// before set it, which the worker renews again long before it expires.
+func renewConfig(cfg Config) (*pgxpool.Config, error) {
+	pc, err := batchConfig(cfg)
+	if err != nil {
+		return nil, err
+	}
+	pc.MaxConns = 1
+	pc.ConnConfig.RuntimeParams["synchronous_commit"] = "off"
 	return pc, nil
 }
 

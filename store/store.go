@@ -21,7 +21,7 @@ const ChannelJobs = "scimesh_jobs"
 type Config struct {
 	// URL is a PostgreSQL connection string. It may hold a password: it is in no error and no log.
 	URL string
-	// MaxConns bounds the pool; 10 by default. Claims use two connections more, Listen one.
+	// MaxConns bounds the pool; 10 by default. What workers do in batches uses five connections more, Listen one.
 	MaxConns int32
 	// QueryTimeout bounds every statement, in the client and in the server; 10 s by default.
 	QueryTimeout time.Duration
@@ -57,9 +57,10 @@ func (c Config) withDefaults() Config {
 type Store struct {
 	cfg  Config
 	pool *pgxpool.Pool
-	// claimPool has connections whose planner settings suit claims alone.
-	claimPool *pgxpool.Pool
-	log       *zap.Logger
+	// batchPool and renewPool have connections whose settings suit batches alone.
+	batchPool, renewPool *pgxpool.Pool
+
+	log *zap.Logger
 
 	dispatch *dispatcher
 	workers  workerCache
@@ -80,18 +81,13 @@ type Store struct {
 // not answer, and ErrSchemaVersion if it holds another schema.
 func Open(ctx context.Context, cfg Config) (*Store, error) {
 	cfg = cfg.withDefaults()
-	pool, err := openPool(ctx, cfg, poolConfig)
-	if err != nil {
-		return nil, err
-	}
-	claimPool, err := openPool(ctx, cfg, claimConfig)
-	if err != nil {
-		pool.Close()
-		return nil, err
-	}
 	s := &Store{
-		cfg: cfg, pool: pool, claimPool: claimPool, log: cfg.Logger, dispatch: newDispatcher(),
+		cfg: cfg, log: cfg.Logger, dispatch: newDispatcher(),
 		workers: workerCache{byID: map[uuid.UUID]*workerInfo{}}, touched: map[uuid.UUID]struct{}{},
+	}
+	if err := s.openPools(ctx); err != nil {
+		s.Close()
+		return nil, err
 	}
 	s.claims = s.newClaims()
 	s.renewals = newQueue(s, s.renewBatch)
@@ -102,6 +98,17 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+func (s *Store) openPools(ctx context.Context) (err error) {
+	if s.pool, err = openPool(ctx, s.cfg, poolConfig); err != nil {
+		return err
+	}
+	if s.batchPool, err = openPool(ctx, s.cfg, batchConfig); err != nil {
+		return err
+	}
+	s.renewPool, err = openPool(ctx, s.cfg, renewConfig)
+	return err
 }
 
 // openPool makes a pool; it connects when it is first used.
@@ -124,8 +131,11 @@ func newQueue[Req, Res any](s *Store, run func(context.Context, []Req) ([]batch.
 
 // Close ends all connections. Operations in flight fail.
 func (s *Store) Close() {
-	s.claimPool.Close()
-	s.pool.Close()
+	for _, pool := range []*pgxpool.Pool{s.renewPool, s.batchPool, s.pool} {
+		if pool != nil {
+			pool.Close()
+		}
+	}
 }
 
 // LeaseTTL is how long a claimed or renewed lease lasts.

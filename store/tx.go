@@ -31,7 +31,7 @@ func (s *Store) inTx(ctx context.Context, fn func(tx pgx.Tx) error) error {
 
 // claimTx is inTx on a connection for claims.
 func (s *Store) claimTx(ctx context.Context, fn func(tx pgx.Tx) error) error {
-	return retryTx(ctx, s.claimPool, fn)
+	return retryTx(ctx, s.batchPool, fn)
 }
 
 func retryTx(ctx context.Context, pool *pgxpool.Pool, fn func(tx pgx.Tx) error) (err error) {

@@ -23,9 +23,9 @@ const (
 )
 
 const (
-	segmentSize  = 16 << 20 // a fuller one is retired
-	segmentStep  = 1 << 20  // by which a file grows, in zeros: syncs of what is written into them move no size
-	maxJournaled = 4 << 20  // bytes that share one sync
+	segmentSize  = 16 << 20
+	segmentStep  = 1 << 20 // by which a file grows, in zeros: syncs of what is written into them move no size
+	maxJournaled = 4 << 20 // bytes that share one sync
 )
 
 // errJournal is why a blob takes the way without the journal.
@@ -37,6 +37,7 @@ var errJournal = errors.New("the journal cannot be written")
 type journal struct {
 	store *Store
 	boot  string
+	limit int64 // of a segment; a fuller one is retired
 
 	mu      sync.Mutex
 	waiting []*entry
@@ -163,7 +164,7 @@ func (j *journal) write(batch []*entry) (*segment, error) {
 // segmentFor returns the segment that takes size bytes next.
 func (j *journal) segmentFor(size int64) (*segment, error) {
 	seg := j.segments[j.current]
-	if seg != nil && seg.end+size > segmentSize {
+	if seg != nil && seg.end+size > j.limit {
 		j.retire(seg)
 		j.current = 1 - j.current
 		seg = j.segments[j.current]

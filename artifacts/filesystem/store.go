@@ -73,7 +73,7 @@ func New(root string, opts Options) (*Store, error) {
 		return nil, fmt.Errorf("artifact store %s: %w", root, pathless(err))
 	}
 	if opts.Journal && canJournal {
-		s.journal = &journal{store: s, boot: fmt.Sprintf("%-*s", bootIDLen, boot)}
+		s.journal = &journal{store: s, limit: segmentSize, boot: fmt.Sprintf("%-*s", bootIDLen, boot)}
 	}
 	return s, nil
 }
