@@ -45,7 +45,7 @@ type JobSpec struct {
 // JobInput says where the data is; exactly one field is set.
 type JobInput struct {
 	// Path is a file beside the manifest. Only the CLI reads it: it uploads the
-	// file and sends the Job with Artifact set instead.
+	// file and sends the Job with SHA256 set instead.
 	Path string `json:"path,omitempty"`
 	// Artifact is the id of an uploaded artifact.
 	Artifact *uuid.UUID `json:"artifact,omitempty"`

@@ -54,7 +54,7 @@ func TestNoAnswer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := newCaller(t, tc.url)
 			c.env["SCIMESH_TOKEN"] = tc.token
-			if got := c.fails(ExitError, "get", "job/x"); !matches("error: "+tc.want, got) {
+			if got := c.fails("get", "job/x"); !matches("error: "+tc.want, got) {
 				t.Errorf("printed\n%s\nwant\n%s", got, tc.want)
 			}
 		})
@@ -64,7 +64,7 @@ func TestNoAnswer(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		c.ctx = ctx
-		if got := c.fails(ExitError, "get", "job/x"); got != "error: interrupted\n" {
+		if got := c.fails("get", "job/x"); got != "error: interrupted\n" {
 			t.Error(got)
 		}
 	})
@@ -74,7 +74,7 @@ func TestNoAnswer(t *testing.T) {
 		if r.code != ExitOK || !strings.Contains(r.out, "<integer> 1 to 1000000, default 20") || !strings.Contains(r.err, "No coordinator answers") {
 			t.Errorf("%+v", r)
 		}
-		c.fails(ExitError, "explain", "unknown")
+		c.fails("explain", "unknown")
 	})
 }
 
@@ -100,7 +100,7 @@ func TestContexts(t *testing.T) {
 	if got := c.run("config", "get-contexts"); got.code != ExitOK || !strings.HasPrefix(got.err, "No contexts in ") {
 		t.Errorf("%+v", got)
 	}
-	c.fails(ExitError, "config", "current-context")
+	c.fails("config", "current-context")
 	if err := config.Save(c.env["SCIMESH_CONFIG"]); err != nil {
 		t.Fatal(err)
 	}
@@ -124,10 +124,10 @@ func TestContexts(t *testing.T) {
 	delete(c.env, "SCIMESH_COORDINATOR_URL")
 	delete(c.env, "SCIMESH_TOKEN")
 
-	if got := c.fails(ExitError, "--context", "three", "get", "jobs"); got != "error: no context \"three\" in the client configuration\n" {
+	if got := c.fails("--context", "three", "get", "jobs"); got != "error: no context \"three\" in the client configuration\n" {
 		t.Error(got)
 	}
-	if got := c.fails(ExitError, "--context", "lost", "get", "jobs"); !strings.HasPrefix(got, "error: token of context \"lost\": ") {
+	if got := c.fails("--context", "lost", "get", "jobs"); !strings.HasPrefix(got, "error: token of context \"lost\": ") {
 		t.Error(got)
 	}
 	c.ok("config", "use-context", "two")
@@ -137,7 +137,7 @@ func TestContexts(t *testing.T) {
 	if got := c.ok("config", "get-contexts"); !strings.Contains(got, "\n*         two ") || !strings.Contains(got, "\n          one ") {
 		t.Error(got)
 	}
-	c.fails(ExitError, "config", "use-context", "four")
+	c.fails("config", "use-context", "four")
 }
 
 // TestCompletion asks as a shell does.

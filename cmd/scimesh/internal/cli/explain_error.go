@@ -36,8 +36,7 @@ func (s *session) explained(err error) error {
 // explainSilence is for a coordinator that gave no answer.
 func (s *session) explainSilence(err error) error {
 	cause := err
-	var call *url.Error
-	if errors.As(err, &call) {
+	if call, ok := errors.AsType[*url.Error](err); ok {
 		cause = call.Err // the address is told once
 	}
 	return fmt.Errorf("no answer from the coordinator at %s: %w\n"+

@@ -26,10 +26,10 @@ func (o *getOptions) follow(ctx context.Context, c *client.Client) error {
 	default:
 		err = o.pollFor(ctx, c, k, out)
 	}
-	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
-		return nil // Ctrl-C is how a watch ends
+	if ctx.Err() == nil {
+		return err
 	}
-	return err
+	return nil // Ctrl-C is how a watch ends
 }
 
 // followJobs watches at the coordinator.

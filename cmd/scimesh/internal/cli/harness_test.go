@@ -79,12 +79,12 @@ func (c *caller) ok(args ...string) string {
 	return r.out
 }
 
-// fails is run for a command line that must end with a code; it returns what was complained of.
-func (c *caller) fails(code int, args ...string) string {
+// fails is run for a command line that must fail; it returns what was complained of.
+func (c *caller) fails(args ...string) string {
 	c.t.Helper()
 	r := c.run(args...)
-	if r.code != code {
-		c.t.Fatalf("scimesh %s: exit code %d, want %d\n%s%s", strings.Join(args, " "), r.code, code, r.out, r.err)
+	if r.code != ExitError {
+		c.t.Fatalf("scimesh %s: exit code %d, want %d\n%s%s", strings.Join(args, " "), r.code, ExitError, r.out, r.err)
 	}
 	return r.err
 }

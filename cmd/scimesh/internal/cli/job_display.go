@@ -61,7 +61,7 @@ func (d *jobDisplay) detail(tasks v1.TaskCounts, planned bool) string {
 // end prints the end of a job: that is the output, all else is progress.
 func (d *jobDisplay) end(text string) {
 	d.Clear()
-	fmt.Fprintln(d.session.Out, text)
+	fmt.Fprintln(d.Out, text)
 }
 
 func addCounts(sum *v1.TaskCounts, t v1.TaskCounts) {

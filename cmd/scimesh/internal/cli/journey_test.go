@@ -47,7 +47,7 @@ func TestJourney(t *testing.T) {
 
 	check(p.ok("download", "job/alkanols", "-o", result), result+" unchanged ("+sizeOf(t, result)+")\n")
 	write(t, dir, "result.csv", "precious")
-	if complaint := p.fails(ExitError, "download", "job/alkanols", "-o", result); !strings.Contains(complaint, "--force replaces it") {
+	if complaint := p.fails("download", "job/alkanols", "-o", result); !strings.Contains(complaint, "--force replaces it") {
 		t.Error(complaint)
 	}
 	check(read(t, result), "precious")
@@ -76,7 +76,7 @@ func TestJourney(t *testing.T) {
 	check(p.ok("logs", "task/alkanols-0", "--tail", "0"), "")
 
 	check(p.ok("delete", "-f", file, "--wait", "--timeout", "1m"), "job/alkanols deleting\njob/alkanols deleted\n")
-	p.fails(ExitError, "delete", "job/alkanols")
+	p.fails("delete", "job/alkanols")
 	p.ok("delete", "job/alkanols", "--ignore-not-found", "--wait")
 }
 
@@ -96,7 +96,7 @@ func TestWaitTellsTheEnd(t *testing.T) {
 	if waited.code != ExitFailed || !strings.Contains(waited.out, "job/bad failed") || !strings.Contains(waited.out, "nobody") {
 		t.Errorf("a failed job: %+v", waited)
 	}
-	if complaint := p.fails(ExitError, "download", "job/bad"); !strings.Contains(complaint, "job bad has no result: it failed") {
+	if complaint := p.fails("download", "job/bad"); !strings.Contains(complaint, "job bad has no result: it failed") {
 		t.Error(complaint)
 	}
 	waited = p.run("wait", "job/a", "--timeout", "50ms")
@@ -106,7 +106,7 @@ func TestWaitTellsTheEnd(t *testing.T) {
 	if out := p.ok("why", "job/a"); !strings.Contains(out, "NoWorker") {
 		t.Errorf("why: %s", out)
 	}
-	if complaint := p.fails(ExitError, "download", "job/a"); !strings.Contains(complaint, "no result yet") {
+	if complaint := p.fails("download", "job/a"); !strings.Contains(complaint, "no result yet") {
 		t.Error(complaint)
 	}
 	p.ok("wait", "job/a", "--for=phase=running")
@@ -121,7 +121,7 @@ func TestWaitTellsTheEnd(t *testing.T) {
 		t.Errorf("a cancelled job: %+v", r)
 	}
 	p.ok("cancel", "job/b") // again
-	p.fails(ExitError, "cancel", "job/bad")
+	p.fails("cancel", "job/bad")
 	p.ok("cancel", "-l", "made-by=test,!x") // those that have ended are left out
 
 	write(t, dir, "again.yaml", manifestOf("c"))
@@ -138,7 +138,7 @@ func TestWaitTellsTheEnd(t *testing.T) {
 		t.Errorf("--for=delete: %+v", r)
 	}
 	p.ok("wait", "job/c", "--for=delete")
-	p.fails(ExitError, "wait", "job/c", "job/a")
+	p.fails("wait", "job/c", "job/a")
 
 	if r := p.run("wait", "job/bad", "job/b"); r.code != ExitFailed || strings.Count(r.out, "\n") != 2 {
 		t.Errorf("failed and cancelled: %+v", r)
@@ -192,7 +192,7 @@ func TestLogsFollow(t *testing.T) {
 	p := newPlatform(t)
 	p.ok("apply", "-f", p.folder(40, "talk"))
 	p.ok("wait", "job/talk", "--for=phase=running")
-	if complaint := p.fails(ExitError, "logs", "task/talk-0"); !strings.Contains(complaint, "task talk-0 has not begun: it is pending") {
+	if complaint := p.fails("logs", "task/talk-0"); !strings.Contains(complaint, "task talk-0 has not begun: it is pending") {
 		t.Error(complaint)
 	}
 	if r := p.run("logs", "job/talk"); r.code != ExitOK || !strings.Contains(r.err, "No task of job/talk has begun") {
@@ -211,5 +211,5 @@ func TestLogsFollow(t *testing.T) {
 	if again := p.ok("logs", "task/talk-2", "--attempt", "1"); again != r.out {
 		t.Errorf("followed:\n%s\nread:\n%s", r.out, again)
 	}
-	p.fails(ExitError, "logs", "task/talk-2", "--attempt", "2")
+	p.fails("logs", "task/talk-2", "--attempt", "2")
 }

@@ -114,7 +114,7 @@ type logPrinter struct {
 	out io.Writer
 }
 
-func (p *logPrinter) print(text string) error {
+func (p *logPrinter) write(text string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	_, err := io.WriteString(p.out, text)
@@ -139,21 +139,23 @@ func (w *lineWriter) Write(p []byte) (int, error) {
 	w.partial = append(w.partial, p...)
 	for {
 		advance, line, err := bufio.ScanLines(w.partial, len(w.partial) > maxLine)
-		if err != nil || advance == 0 {
-			break
+		if err != nil {
+			return 0, err
+		}
+		if advance == 0 {
+			return len(p), nil
 		}
 		if w.err = w.line(string(line)); w.err != nil {
 			return 0, w.err
 		}
 		w.partial = w.partial[advance:]
 	}
-	return len(p), nil
 }
 
 func (w *lineWriter) line(text string) error {
 	text = w.prefix + strings.ReplaceAll(printer.SafeLines(text), "\n", "\\u000a") + "\n"
 	if w.tail < 0 {
-		return w.out.print(text)
+		return w.out.write(text)
 	}
 	w.kept = append(w.kept, text)
 	if len(w.kept) > w.tail {
@@ -171,7 +173,7 @@ func (w *lineWriter) end() error {
 		w.partial = nil
 	}
 	for _, text := range w.kept {
-		if err := w.out.print(text); err != nil {
+		if err := w.out.write(text); err != nil {
 			return err
 		}
 	}

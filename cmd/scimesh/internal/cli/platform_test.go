@@ -71,8 +71,8 @@ func (p *platform) startCoordinator(t *testing.T) string {
 	return strings.TrimSpace(string(url))
 }
 
-// work starts a worker that runs until the test, or what it returns, ends it.
-func (p *platform) work(change ...func(*worker.Config)) (stop func()) {
+// work starts a worker that runs until the test ends.
+func (p *platform) work(change ...func(*worker.Config)) {
 	p.t.Helper()
 	config := worker.Config{
 		CoordinatorURL: p.env["SCIMESH_COORDINATOR_URL"], Token: testToken, Name: "bench", Engine: chem.EngineName,
@@ -88,9 +88,7 @@ func (p *platform) work(change ...func(*worker.Config)) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() { defer close(done); _ = w.Run(ctx) }()
-	stop = func() { cancel(); <-done }
-	p.t.Cleanup(stop)
-	return stop
+	p.t.Cleanup(func() { cancel(); <-done })
 }
 
 // molecules is an input of n rows, one in ten of which is no molecule.

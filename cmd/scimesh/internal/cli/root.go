@@ -72,8 +72,7 @@ func execute(ctx context.Context, root *cobra.Command, args []string, streams St
 		return ExitOK
 	}
 	code := ExitError
-	var exit *exitError
-	if errors.As(err, &exit) {
+	if exit, ok := errors.AsType[*exitError](err); ok {
 		code = exit.code
 		if exit.err == nil {
 			return code

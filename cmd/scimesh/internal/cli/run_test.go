@@ -57,7 +57,7 @@ func TestRun(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			bad := write(t, dir, "bad.yaml", tc.text)
-			got := strings.ReplaceAll(c.fails(ExitError, "run", "-f", bad, "-o", out), dir+"/", "")
+			got := strings.ReplaceAll(c.fails("run", "-f", bad, "-o", out), dir+"/", "")
 			if !matches("(?s)(job/x .*\n)?error: "+tc.want, got) {
 				t.Errorf("printed\n%s\nwant\n%s", got, tc.want)
 			}
@@ -71,7 +71,7 @@ func TestRun(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		c.ctx = ctx
-		if got := c.fails(ExitError, "run", "-f", file, "-o", out); !strings.HasSuffix(got, "error: interrupted\n") {
+		if got := c.fails("run", "-f", file, "-o", out); !strings.HasSuffix(got, "error: interrupted\n") {
 			t.Error(got)
 		}
 	})
@@ -106,7 +106,7 @@ func TestRunChunks(t *testing.T) {
 		t.Errorf("result:\n%s", got)
 	}
 	write(t, dir, "1.tsv", "changed")
-	if got := c.fails(ExitError, "run", "-f", filepath.Join(dir, "web.yaml"), "-o", "-", "--temp-dir", temp); !strings.Contains(got, "SHA-256") {
+	if got := c.fails("run", "-f", filepath.Join(dir, "web.yaml"), "-o", "-", "--temp-dir", temp); !strings.Contains(got, "SHA-256") {
 		t.Error(got)
 	}
 	if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
