@@ -58,6 +58,7 @@ func addClientCommands(root *cobra.Command, s *session) {
 	flags := root.PersistentFlags()
 	flags.StringVar(&s.server, "server", "", "URL of the coordinator (default: SCIMESH_COORDINATOR_URL, or the context's)")
 	flags.StringVar(&s.contextName, "context", "", "client context to use (default: the current one)")
+	root.SetHelpCommandGroupID(groupUse)
 	_ = root.RegisterFlagCompletionFunc("context", s.completeContexts) // fails only for flags that do not exist
 	for _, command := range []*cobra.Command{
 		newApply(s),
