@@ -31,6 +31,9 @@ type Store interface {
 // Slack is added to the end of another's lease before looking again.
 const Slack = 50 * time.Millisecond
 
+// lookAgain is the pause before looking again at a step that could not be taken.
+const lookAgain = 200 * time.Millisecond
+
 // Env is the coordinator process that takes steps.
 type Env struct {
 	// Owner identifies the process.
@@ -73,7 +76,9 @@ func (r *Runner) Held(job store.Job) time.Duration {
 func (r *Runner) Run(ctx context.Context, id uuid.UUID, work func(context.Context, store.Job, store.StepToken) error) (reconcile.Result, error) {
 	job, token, err := r.Store.AcquireJobStep(ctx, store.AcquireStepParams{Job: id, From: r.From, To: r.To, Owner: r.Owner, TTL: TTL})
 	if errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrNotFound) {
-		return reconcile.Result{RequeueAfter: TTL}, nil
+		// Another process took the step, or has the row locked for a moment: the
+		// next look tells which.
+		return reconcile.Result{RequeueAfter: lookAgain}, nil
 	}
 	if err != nil {
 		return reconcile.Result{}, err
