@@ -5,13 +5,14 @@ export PATH := $(CURDIR)/.cache/bin:$(PATH)
 
 PKG ?= ./...
 DATA ?=
+ARGS ?=
 BENCH ?= chem
 FOR ?= 10m
 ARGS ?=
 
 .PHONY: help
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: demo
 demo: build ## Run a whole search on this machine: database, coordinator, two workers (DATA=file for your own molecules)
@@ -66,6 +67,16 @@ chaos: build ## Kill workers, coordinator and PostgreSQL at random while a job o
 vuln: ## Look for known vulnerabilities in what the binary calls (asks vuln.go.dev)
 	@hack/bootstrap tools
 	@govulncheck ./...
+
+.PHONY: bench-queue
+bench-queue: ## Measure the task queue beside raw SQL and River (ARGS="-workers 32 -ended 0" for less)
+	@hack/bootstrap postgres
+	@go run ./hack/bench/queue $(ARGS)
+
+.PHONY: bench-memory
+bench-memory: ## Measure the memory of a coordinator that plans 1 GB, and of workers
+	@hack/bootstrap postgres
+	@go run ./hack/bench/memory $(ARGS)
 
 .PHONY: clean
 clean: ## Remove what was built, not what was installed into .cache
