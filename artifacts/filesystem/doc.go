@@ -3,6 +3,7 @@
 //	sha256/ab/<64 hex digits>   a blob, whole and durable
 //	staging/<uuid>              a blob that is being written
 //	locks/ab                    orders Put and delete of the blobs in sha256/ab
+//	journal/<uuid>              small blobs of one process that were answered for
 //
 // # A write
 //
@@ -30,6 +31,31 @@
 // too. It is up to half again as fast while the disk is otherwise idle, and
 // several times slower as soon as anybody writes a large file to the same file
 // system, because it waits for that file as well.
+//
+// # The journal
+//
+// With Options.Journal, which needs Linux, a new blob of at most 64 KiB takes
+// two steps instead:
+//
+//  1. it is appended to this process's journal, with all others that wait, and one
+//     fdatasync serves them all: the bytes are durable;
+//  2. it is renamed from staging to the digest, without a sync: it is visible
+//     to every process. Now the caller is answered.
+//
+// So whatever is visible is durable, in its own place or in a journal. A
+// journal has two files of 16 MiB that are written in turn. The full one is emptied
+// once syncfs(2) has made durable what it holds; that happens beside the commits,
+// so what syncfs costs while others write large files delays nobody. The files
+// are filled with zeros first, so that a sync moves no size and waits for no
+// journal of the file system.
+//
+// New looks for journals whose process is gone (each is locked while it lives).
+// If the machine was started since, their blobs are compared and written again
+// where the file system lost them; else they are in place. Then syncfs, and
+// they are removed. A record is whole if its bytes have its digest; the first that
+// is not ends the journal, as nobody was answered for it. A blob that was deleted and is
+// still in a journal comes back with a power cut, and can be deleted again.
+// If the journal cannot be written, a blob takes the three steps above.
 //
 // # Locks
 //

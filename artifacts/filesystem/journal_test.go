@@ -181,7 +181,10 @@ func TestSegmentsAreRetiredAndWrittenAgain(t *testing.T) {
 	reboot(t, root)
 	s = openStore(t, root)
 	var restored int
-	for range s.List(t.Context()) {
+	for _, err := range s.List(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
 		restored++
 	}
 	if restored == 0 || restored > 40 {

@@ -31,7 +31,7 @@ func (s *Store) recoverJournals(boot string) error {
 	var dead []*os.File
 	defer func() {
 		for _, f := range dead {
-			f.Close() //nolint:errcheck // what counts was synced
+			f.Close()
 		}
 	}()
 	for _, name := range names {
