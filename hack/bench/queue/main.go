@@ -107,7 +107,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 
 func numbers(list string) ([]int64, error) {
 	var all []int64
-	for _, field := range strings.SplitSeq(list, ",") {
+	for field := range strings.SplitSeq(list, ",") {
 		n, err := strconv.ParseInt(strings.TrimSpace(field), 10, 64)
 		if err != nil || n < 0 {
 			return nil, fmt.Errorf("%q is no list of numbers", list)
