@@ -73,7 +73,7 @@ func (o *workerOptions) bind(flags *pflag.FlagSet) *settings.Set {
 	flags.DurationVar(&o.PollInterval, "poll-interval", 2*time.Second, "pause after a claim that did not wait")
 	flags.BoolVar(&o.Once, "once", false, "exit after one claim and its task, if there was one")
 	flags.IntVar(&o.MaxTasks, "max-tasks", 0, "exit after so many tasks; 0 is no limit")
-	flags.Int64Var(&o.DiskLimit, "disk-limit-bytes", 0, "most bytes under the work dir; 0 is no limit")
+	flags.Int64Var(&o.DiskLimit, "disk-limit-bytes", 20<<30, "most bytes under the work dir; a task that does not fit is handed back; 0 is no limit")
 	flags.IntVar(&o.KeepFailed, "keep-failed", 0, "folders of failed tasks to keep")
 	flags.DurationVar(&o.DrainTimeout, "drain-timeout", 30*time.Second, "time for running tasks at shutdown")
 	flags.DurationVar(&o.OutageGrace, "outage-grace", 10*time.Minute, "how long to compute on while the coordinator is away")
