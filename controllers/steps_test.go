@@ -285,6 +285,34 @@ func TestADamagedJobGetsAConditionAndHarmsNobody(t *testing.T) {
 	f.wantPhase(good.ID, v1.JobCompleted)
 }
 
+func TestADamagedJobCanBeCancelledAndDeleted(t *testing.T) {
+	f := newFixture(t)
+	for name, damage := range map[string]string{
+		"spec":       `UPDATE jobs SET spec = '[]' WHERE id = $1`,
+		"conditions": `UPDATE jobs SET conditions = '[1]' WHERE id = $1`,
+	} {
+		job := f.MakeJob(name, 2)
+		f.run(f.planner, job.ID)
+		f.Exec(damage, job.ID)
+		if _, err := f.Store.RequestDelete(t.Context(), name); err != nil {
+			t.Fatal(err)
+		}
+		_, err := f.canceller.Reconcile(t.Context(), reconcile.Request{Key: job.ID.String()})
+		if err != nil && !reconcile.IsTerminal(err) {
+			t.Fatal(err)
+		}
+		got, _ := f.Store.GetJobByID(t.Context(), job.ID)
+		if got.Phase != v1.JobCancelled || got.Tasks.Cancelled != 2 {
+			t.Errorf("%s damaged: phase %s, tasks %+v, want all cancelled", name, got.Phase, got.Tasks)
+		}
+		for gone := false; !gone; {
+			if gone, err = f.Store.DeleteJob(t.Context(), job.ID, 10); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
 func TestAKeyThatIsNoJobIsTerminal(t *testing.T) {
 	f := newFixture(t)
 	for _, r := range []reconcile.Reconciler{f.planner, f.reducer, f.canceller} {

@@ -76,10 +76,8 @@ func isOurs(err error) bool {
 
 func translateCode(e *pgconn.PgError) error {
 	switch e.Code {
-	case codeUniqueViolation:
-		return ErrConflict
-	case codeForeignKeyViolation:
-		return fmt.Errorf("%w: %s", ErrConflict, e.ConstraintName)
+	case codeUniqueViolation, codeForeignKeyViolation:
+		return ErrConflict // clients are told of it, and a constraint's name is nothing to them
 	case codeSerialization, codeDeadlock, codeLockNotAvailable, codeQueryCanceled:
 		return fmt.Errorf("%w (SQLSTATE %s)", ErrUnavailable, e.Code)
 	}

@@ -68,7 +68,7 @@ func (s handlers) ApplyJob(ctx context.Context, req ApplyJobRequestObject) (Appl
 	if err != nil {
 		return nil, describe(err, "job", req.Name)
 	}
-	note(ctx, zap.Stringer("job_id", j.ID), zap.String("applied", string(op)))
+	note(ctx, zap.Stringer("job_id", j.ID), zap.String("applied", string(op)), zap.Bool("dry_run", dryRun))
 	if op == store.ApplyCreated {
 		return ApplyJob201JSONResponse{Body: j.Resource(), Headers: ApplyJob201ResponseHeaders{XOperation: v1.OperationCreated}}, nil
 	}

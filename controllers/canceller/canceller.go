@@ -50,22 +50,32 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	case errors.Is(err, store.ErrNotFound):
 		return reconcile.Result{}, nil
 	case errors.Is(err, store.ErrDamaged):
+		if err := r.carryOut(ctx, job, decide(job)); err != nil {
+			return reconcile.Result{}, err
+		}
 		return reconcile.Result{}, r.reportDamage(ctx, job, err)
 	case err != nil:
 		return reconcile.Result{}, err
 	}
 	next := decide(job)
+	if err := r.carryOut(ctx, job, next); err != nil {
+		return reconcile.Result{}, err
+	}
+	return reconcile.Result{RequeueAfter: next.recheck}, nil
+}
+
+// carryOut does what was decided. It goes by columns alone, so a damaged Job
+// can be cancelled and deleted like any other.
+func (r *Reconciler) carryOut(ctx context.Context, job store.Job, next decision) error {
 	if next.end != nil {
 		if err := r.end(ctx, job, *next.end); err != nil {
-			return reconcile.Result{}, err
+			return err
 		}
 	}
 	if next.cancelTasks {
-		if err := r.cancelTasks(ctx, id); err != nil {
-			return reconcile.Result{}, err
-		}
+		return r.cancelTasks(ctx, job.ID)
 	}
-	return reconcile.Result{RequeueAfter: next.recheck}, nil
+	return nil
 }
 
 // decision is what to do with a Job.
@@ -132,8 +142,8 @@ func (r *Reconciler) cancelTasks(ctx context.Context, id uuid.UUID) error {
 	}
 }
 
-// reportDamage puts a condition on a Job that cannot be read; every other part
-// of the system leaves it alone.
+// reportDamage puts a condition on a Job that cannot be read: no step is taken
+// in it, and it can only be ended and deleted.
 func (r *Reconciler) reportDamage(ctx context.Context, job store.Job, cause error) error {
 	r.Log.Error("stored job is damaged", zap.String("job_id", job.ID.String()), zap.Error(cause))
 	err := r.Store.SetJobConditions(ctx, job.ID, jobstep.Observed(job, v1.JobConditionDamaged, v1.ConditionTrue,
