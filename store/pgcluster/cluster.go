@@ -34,6 +34,9 @@ type Options struct {
 	// Environment is added to the server's environment, NAME=VALUE each. It is
 	// meant for tests, such as one that puts the server's clock off.
 	Environment []string
+	// EndWithOwner has the kernel shut the server down when this process is
+	// killed. Only Linux can; elsewhere the server waits for the next Start.
+	EndWithOwner bool
 	// Settings are PostgreSQL settings by name, as in postgresql.conf without quotes.
 	Settings map[string]string
 }

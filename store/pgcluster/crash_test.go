@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -22,12 +23,15 @@ import (
 // test, starts and keeps until it is killed.
 const ownerDir = "PGCLUSTER_TEST_OWNER_DIR"
 
+// endsWithOwner, if not empty, has that cluster end with its owner.
+const endsWithOwner = "PGCLUSTER_TEST_ENDS_WITH_OWNER"
+
 func TestMain(m *testing.M) {
 	dir := os.Getenv(ownerDir)
 	if dir == "" {
 		os.Exit(m.Run())
 	}
-	c, err := pgcluster.Start(context.Background(), pgcluster.Options{Dir: dir, Unsafe: true})
+	c, err := pgcluster.Start(context.Background(), pgcluster.Options{Dir: dir, Unsafe: true, EndWithOwner: os.Getenv(endsWithOwner) != ""})
 	if err != nil {
 		fmt.Fprintln(os.Stdout, err)
 		os.Exit(1)
@@ -37,10 +41,10 @@ func TestMain(m *testing.M) {
 }
 
 // killedOwner returns the number of a server whose owner, another process, was killed.
-func killedOwner(t *testing.T, dir string) int {
+func killedOwner(t *testing.T, dir string, env ...string) int {
 	t.Helper()
 	owner := exec.Command(os.Args[0])
-	owner.Env = append(os.Environ(), ownerDir+"="+dir)
+	owner.Env = append(append(os.Environ(), ownerDir+"="+dir), env...)
 	out, err := owner.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -88,6 +92,23 @@ func TestServerOfKilledOwnerIsAdopted(t *testing.T) {
 	if c.Running() {
 		t.Error("still running after Stop")
 	}
+}
+
+func TestServerEndsWithItsOwner(t *testing.T) {
+	t.Parallel()
+	requirePostgres(t)
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux tells a process of its parent's death")
+	}
+	dir := tempDir(t)
+	pid := killedOwner(t, dir, endsWithOwner+"=1")
+	for deadline := time.Now().Add(30 * time.Second); syscall.Kill(pid, 0) == nil; {
+		if time.Now().After(deadline) {
+			t.Fatalf("the server, process %d, outlives its owner", pid)
+		}
+		<-time.After(20 * time.Millisecond)
+	}
+	checkAnswers(t, start(t, pgcluster.Options{Dir: dir, Unsafe: true}))
 }
 
 func TestServerWithOtherSettingsIsReplaced(t *testing.T) {

@@ -24,8 +24,8 @@
 // # Who owns the server
 //
 // The server is a session of its own: a terminal's interrupt does not reach it
-// before its clients have drained. It outlives an owner that is killed. The
-// next Start in the same folder adopts it if it runs with the settings wanted,
+// before its clients have drained. It outlives an owner that is killed, unless
+// EndWithOwner is set. The next Start in the same folder adopts it if it runs with the settings wanted,
 // and otherwise stops it and starts it anew. A server that was killed leaves a
 // lock file and, for a moment, backends; Start copes with both.
 //

@@ -93,7 +93,7 @@ func (c *Cluster) launchUntilReady(ctx context.Context, inst Installation, id id
 		if err := applySettings(c.dataDir(), text, id); err != nil {
 			return err
 		}
-		err = c.launch(ctx, inst, id, opts.Environment)
+		err = c.launch(ctx, inst, id, opts)
 		var ended *endedError
 		if err == nil || !errors.As(err, &ended) || try == launches {
 			return err
@@ -108,15 +108,18 @@ func (c *Cluster) launchUntilReady(ctx context.Context, inst Installation, id id
 }
 
 // launch starts the server once and waits until it answers queries.
-func (c *Cluster) launch(ctx context.Context, inst Installation, id identity, env []string) error {
+func (c *Cluster) launch(ctx context.Context, inst Installation, id identity, opts Options) error {
 	log, offset, err := openLog(c.logFile(), id)
 	if err != nil {
 		return err
 	}
 	defer log.Close()
-	// The server outlives ctx, and this process if need be.
+	// The server outlives ctx, and this process unless it is told not to.
 	cmd := id.command(context.WithoutCancel(ctx), inst.path("postgres"), "-D", c.dataDir())
-	cmd.Env = append(cmd.Env, env...)
+	if opts.EndWithOwner {
+		endWithOwner(cmd.SysProcAttr)
+	}
+	cmd.Env = append(cmd.Env, opts.Environment...)
 	cmd.Dir = c.dir
 	cmd.Stdout, cmd.Stderr = log, log
 	if err := cmd.Start(); err != nil {

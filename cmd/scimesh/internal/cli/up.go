@@ -92,7 +92,7 @@ func (o *upOptions) run(ctx context.Context) (err error) {
 		return err
 	}
 	o.removeReadyFiles()
-	cluster, err := pgcluster.Start(ctx, pgcluster.Options{Dir: filepath.Join(o.dataDir, "postgres")})
+	cluster, err := pgcluster.Start(ctx, pgcluster.Options{Dir: filepath.Join(o.dataDir, "postgres"), EndWithOwner: true})
 	if err != nil {
 		return err
 	}
