@@ -129,6 +129,11 @@ type ClientInterface interface {
 	// Corresponds with GET /events (the `ListEvents` operationId).
 	ListEvents(ctx context.Context, params *ListEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// GetHealthShort The same as /healthz, by another name
+	//
+	// Corresponds with GET /health (the `GetHealthShort` operationId).
+	GetHealthShort(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// GetHealth Whether the process serves
 	//
 	// Corresponds with GET /healthz (the `GetHealth` operationId).
@@ -554,6 +559,21 @@ func (c *Raw) ListControllers(ctx context.Context, reqEditors ...RequestEditorFn
 // Corresponds with GET /events (the `ListEvents` operationId).
 func (c *Raw) ListEvents(ctx context.Context, params *ListEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListEventsRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetHealthShort The same as /healthz, by another name
+//
+// Corresponds with GET /health (the `GetHealthShort` operationId).
+func (c *Raw) GetHealthShort(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetHealthShortRequest(c.Server)
 	if err != nil {
 		return nil, err
 	}
@@ -1706,6 +1726,33 @@ func NewListEventsRequest(server string, params *ListEventsParams) (*http.Reques
 			rawQueryFragments = append(rawQueryFragments, encoded)
 		}
 		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetHealthShortRequest constructs an http.Request for the GetHealthShort method
+func NewGetHealthShortRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/health")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
 	}
 
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)

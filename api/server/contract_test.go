@@ -85,7 +85,7 @@ func (h *harness) readEverything(j v1.Job) {
 		"/artifacts", "/artifacts?kind=input&job=" + j.Metadata.Name, "/artifacts/" + j.Status.Result.Artifact.String(),
 		"/artifacts/" + j.Status.Result.Artifact.String() + "/download", "/workers", "/workers?phase=online&phase=busy",
 		"/workloads", "/workloads/similarity-search", "/controllers", "/events", "/events?limit=1",
-		"/healthz", "/readyz", "/metrics", "/version", "/openapi.yaml",
+		"/healthz", "/health", "/readyz", "/metrics", "/version", "/openapi.yaml",
 	} {
 		for _, prefix := range []string{"", "/v1"} {
 			if status, body, _ := h.do(operatorToken, http.MethodGet, prefix+path, "", ""); status != http.StatusOK {

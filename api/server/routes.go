@@ -83,6 +83,7 @@ var routes = map[string]route{
 	"GET /events":              {role: roleOperator},
 
 	"GET /healthz":      {quiet: true},
+	"GET /health":       {quiet: true},
 	"GET /readyz":       {quiet: true},
 	"GET /metrics":      {quiet: true},
 	"GET /version":      {quiet: true},

@@ -41,6 +41,9 @@ type ServerInterface interface {
 	// ListEvents List events, oldest first
 	// (GET /events)
 	ListEvents(w http.ResponseWriter, r *http.Request, params ListEventsParams)
+	// GetHealthShort The same as /healthz, by another name
+	// (GET /health)
+	GetHealthShort(w http.ResponseWriter, r *http.Request)
 	// GetHealth Whether the process serves
 	// (GET /healthz)
 	GetHealth(w http.ResponseWriter, r *http.Request)
@@ -481,6 +484,20 @@ func (siw *ServerInterfaceWrapper) ListEvents(w http.ResponseWriter, r *http.Req
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.ListEvents(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetHealthShort operation middleware
+func (siw *ServerInterfaceWrapper) GetHealthShort(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetHealthShort(w, r)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -2061,6 +2078,7 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/artifacts/{artifact_id}/download", wrapper.DownloadArtifact)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/controllers", wrapper.ListControllers)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/events", wrapper.ListEvents)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/health", wrapper.GetHealthShort)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/healthz", wrapper.GetHealth)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/jobs", wrapper.ListJobs)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/jobs", wrapper.CreateJob)
@@ -2291,6 +2309,27 @@ type ListEventsResponseObject interface {
 type ListEvents200JSONResponse EventList
 
 func (response ListEvents200JSONResponse) VisitListEventsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetHealthShortRequestObject struct {
+}
+
+type GetHealthShortResponseObject interface {
+	VisitGetHealthShortResponse(w http.ResponseWriter) error
+}
+
+type GetHealthShort200JSONResponse Health
+
+func (response GetHealthShort200JSONResponse) VisitGetHealthShortResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response); err != nil {
@@ -3315,6 +3354,9 @@ type StrictServerInterface interface {
 	// ListEvents List events, oldest first
 	// (GET /events)
 	ListEvents(ctx context.Context, request ListEventsRequestObject) (ListEventsResponseObject, error)
+	// GetHealthShort The same as /healthz, by another name
+	// (GET /health)
+	GetHealthShort(ctx context.Context, request GetHealthShortRequestObject) (GetHealthShortResponseObject, error)
 	// GetHealth Whether the process serves
 	// (GET /healthz)
 	GetHealth(ctx context.Context, request GetHealthRequestObject) (GetHealthResponseObject, error)
@@ -3606,6 +3648,30 @@ func (sh *strictHandler) ListEvents(w http.ResponseWriter, r *http.Request, para
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(ListEventsResponseObject); ok {
 		if err := validResponse.VisitListEventsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetHealthShort operation middleware
+func (sh *strictHandler) GetHealthShort(w http.ResponseWriter, r *http.Request) {
+	var request GetHealthShortRequestObject
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetHealthShort(ctx, request.(GetHealthShortRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetHealthShort")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetHealthShortResponseObject); ok {
+		if err := validResponse.VisitGetHealthShortResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {

@@ -14,6 +14,11 @@ func (s handlers) GetHealth(context.Context, GetHealthRequestObject) (GetHealthR
 	return GetHealth200JSONResponse{Status: "ok"}, nil
 }
 
+// GetHealthShort is GetHealth.
+func (s handlers) GetHealthShort(context.Context, GetHealthShortRequestObject) (GetHealthShortResponseObject, error) {
+	return GetHealthShort200JSONResponse{Status: "ok"}, nil
+}
+
 // GetReadiness says whether the process can do its work. A draining one
 // cannot, so that a load balancer turns to others.
 func (s handlers) GetReadiness(ctx context.Context, _ GetReadinessRequestObject) (GetReadinessResponseObject, error) {
