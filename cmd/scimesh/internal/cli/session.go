@@ -25,10 +25,13 @@ type host struct {
 	// poll is the time between two looks at what cannot be watched.
 	poll  time.Duration
 	retry client.RetryPolicy
+	// patience is how long those who wait for a job try to find it while no
+	// coordinator answers: one that restarts is back by then.
+	patience time.Duration
 }
 
 func thisHost() host {
-	return host{getenv: os.Getenv, now: time.Now, columns: terminalColumns, poll: 2 * time.Second}
+	return host{getenv: os.Getenv, now: time.Now, columns: terminalColumns, poll: 2 * time.Second, patience: 30 * time.Second}
 }
 
 func terminalColumns(w io.Writer) int {

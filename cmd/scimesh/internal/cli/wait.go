@@ -25,7 +25,8 @@ func newWait(s *session) *cobra.Command {
 		Use:   "wait job/NAME...",
 		Short: "Wait until jobs have ended, showing their progress",
 		Long: `Wait until jobs have ended, however they end, or until --for holds. A coordinator
-that goes away meanwhile is waited for.
+that goes away meanwhile is waited for; one that does not answer to begin with
+is tried for half a minute.
 
 The exit code tells the end: 0 completed, 4 failed, 5 cancelled, 6 timeout, 7 deleted;
 1 is an error, 2 a wrong call. With several jobs it is that of the worst end:

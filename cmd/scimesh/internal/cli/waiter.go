@@ -80,7 +80,7 @@ func (w *waiter) run(ctx context.Context, find func(context.Context) error) erro
 func (w *waiter) find(ctx context.Context) error {
 	var errs []error
 	for _, t := range w.targets {
-		job, err := w.client.GetJob(ctx, t.name)
+		job, err := w.lookUp(ctx, t.name)
 		switch {
 		case err == nil:
 			t.name, t.job = job.Metadata.Name, job
@@ -93,6 +93,25 @@ func (w *waiter) find(ctx context.Context) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// lookUp reads a job. The coordinator may be just starting, so one that does
+// not answer is asked again until the patience ends.
+func (w *waiter) lookUp(ctx context.Context, name string) (v1.Job, error) {
+	for start, failures := w.now(), 1; ; failures++ {
+		job, err := w.client.GetJob(ctx, name)
+		silent := errors.Is(err, client.ErrUnavailable)
+		if !silent && failures > 1 {
+			w.noteLost(nil)
+		}
+		if !silent || ctx.Err() != nil || w.now().Sub(start) >= w.patience {
+			return job, err
+		}
+		if failures == 1 {
+			w.noteLost(err)
+		}
+		pause(ctx, failures)
+	}
 }
 
 // follow waits until every target has its end: it watches one job, and looks
@@ -109,7 +128,7 @@ func (w *waiter) follow(ctx context.Context) error {
 
 func (w *waiter) watch(ctx context.Context) error {
 	uid := w.targets[0].job.Metadata.UID.String()
-	f := &feed{session: w.session, client: w.client, params: wire.ListJobsParams{Name: &uid}, lost: w.noteLost}
+	f := &feed{session: w.session, client: w.client, params: wire.ListJobsParams{Name: &uid}, lost: w.noteLost, known: true}
 	for event, err := range f.events(ctx) {
 		if err != nil {
 			return err

@@ -24,7 +24,10 @@ type feed struct {
 	params wire.ListJobsParams
 	// lost, if not nil, is told when the connection is lost and when it is back (nil).
 	lost func(err error)
-	seen map[uuid.UUID]v1.Job
+	// known says that the coordinator has answered before: it is tried again
+	// for as long as it takes from the beginning.
+	known bool
+	seen  map[uuid.UUID]v1.Job
 }
 
 // Waits between two attempts to watch again.
@@ -35,7 +38,8 @@ const (
 
 // events yields jobs that exist, SYNCED once they all have been told, and
 // changes. It ends with ctx, or with an error that trying again does not mend.
-// Before the first connection only the policy's number of attempts is made.
+// Before the first connection to a coordinator that is not known, only the
+// policy's number of attempts is made.
 func (f *feed) events(ctx context.Context) iter.Seq2[v1.JobWatchEvent, error] {
 	return func(yield func(v1.JobWatchEvent, error) bool) {
 		f.seen = map[uuid.UUID]v1.Job{}
@@ -46,7 +50,7 @@ func (f *feed) events(ctx context.Context) iter.Seq2[v1.JobWatchEvent, error] {
 				return
 			}
 			failures++
-			if !errors.Is(err, client.ErrUnavailable) || !connected && failures >= max(4, f.retry.Attempts) {
+			if !errors.Is(err, client.ErrUnavailable) || !connected && !f.known && failures >= max(4, f.retry.Attempts) {
 				yield(v1.JobWatchEvent{}, err)
 				return
 			}
@@ -66,7 +70,7 @@ func (f *feed) once(ctx context.Context, connected *bool, failures *int, yield f
 		if err != nil {
 			return false, err
 		}
-		if *failures > 0 && f.lost != nil && *connected {
+		if *failures > 0 && f.lost != nil && (*connected || f.known) {
 			f.lost(nil)
 		}
 		*failures = 0

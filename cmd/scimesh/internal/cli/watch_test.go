@@ -122,6 +122,43 @@ func TestFeed(t *testing.T) {
 	}
 }
 
+// TestWaitStartsBeforeTheCoordinator waits for a job while a coordinator comes
+// up: first for it to be found, then for it to be watched.
+func TestWaitStartsBeforeTheCoordinator(t *testing.T) {
+	job := fixtureJob("one", 1, nil)
+	done := fixtureJob("one", 1, func(j *v1.Job) {
+		j.Metadata.ResourceVersion, j.Status.Phase = "2", v1.JobCompleted
+	})
+	found := func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(job)
+	}
+	var answers []http.HandlerFunc
+	starting := refuse(http.StatusServiceUnavailable, "unavailable")
+	for range 4 { // more often than a call is made
+		answers = append(answers, starting)
+	}
+	answers = append(answers, found)
+	for range 4 {
+		answers = append(answers, starting)
+	}
+	answers = append(answers, stream(v1.JobWatchEvent{Type: v1.WatchAdded, Object: &done}, v1.JobWatchEvent{Type: v1.WatchSynced}))
+	c := newCaller(t, scripted(t, answers...))
+	c.host.patience = time.Minute
+	r := c.run("wait", "job/one")
+	if r.code != ExitOK || strings.Count(r.err, "answers again") != 2 || !strings.Contains(r.out, "job/one completed") {
+		t.Errorf("%+v", r)
+	}
+	c = newCaller(t, scripted(t, starting))
+	if r := c.run("wait", "job/one"); r.code != ExitError {
+		t.Errorf("without patience: %+v", r)
+	}
+	c.host.patience = time.Minute
+	if r := c.run("wait", "job/one", "--timeout", "50ms"); r.code != ExitTimeout {
+		t.Errorf("a timeout: %+v", r)
+	}
+}
+
 // TestWatchOutput prints a watch in every format.
 func TestWatchOutput(t *testing.T) {
 	job := fixtureJob("one", 1, nil)
