@@ -1,0 +1,124 @@
+package tanimoto
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Build makes an index of fingerprints of that many bits, a multiple of 64 from
+// 64 to 8192, which stand one after the other in rows: bit i is bit i%64 of word
+// i/64. It does not keep rows.
+func Build(rows []uint64, bits int) (*Index, error) {
+	if err := checkBits(bits); err != nil {
+		return nil, err
+	}
+	x := &Index{bits: bits, words: bits / 64}
+	if err := checkRows(rows, x.words); err != nil {
+		return nil, err
+	}
+	if n := len(rows) / x.words; n > math.MaxUint32 {
+		return nil, fmt.Errorf("%d fingerprints are more than an index holds", n)
+	}
+	x.rankColumns(rows)
+	x.sort(rows)
+	x.transpose(rows)
+	return x, nil
+}
+
+// rankColumns orders the columns by how many rows have them on.
+func (x *Index) rankColumns(rows []uint64) {
+	frequency := make([]uint32, x.bits)
+	for from := 0; from < len(rows); from += x.words {
+		forBits(rows[from:from+x.words], func(c int) { frequency[c]++ })
+	}
+	x.columns = make([]uint16, x.bits)
+	for c := range x.columns {
+		x.columns[c] = uint16(c)
+	}
+	slices.SortStableFunc(x.columns, func(a, b uint16) int { return cmp.Compare(frequency[a], frequency[b]) })
+	x.rank = make([]uint16, x.bits)
+	for rank, c := range x.columns {
+		x.rank[c] = uint16(rank)
+		if frequency[c] == 0 {
+			x.unused = rank + 1
+		}
+	}
+}
+
+// sort finds the order of positions: by on bits, then by the ranks of the three
+// rarest bits, then by row.
+func (x *Index) sort(rows []uint64) {
+	type place struct {
+		key uint64
+		row uint32
+	}
+	places := make([]place, len(rows)/x.words)
+	for i := range places {
+		fp := rows[i*x.words : (i+1)*x.words]
+		places[i] = place{x.sortKey(fp), uint32(i)}
+	}
+	slices.SortFunc(places, func(a, b place) int {
+		return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.row, b.row))
+	})
+
+	x.rows = make([]uint32, len(places))
+	x.counts = make([]uint16, len(places))
+	for i, p := range places {
+		x.rows[i] = p.row
+		x.counts[i] = uint16(p.key >> (3 * rankBits))
+	}
+	x.start = make([]int, x.bits+2)
+	for b := range x.start {
+		x.start[b], _ = slices.BinarySearchFunc(x.counts, b, func(n uint16, b int) int { return cmp.Compare(int(n), b) })
+	}
+}
+
+// rankBits hold a rank below maxBits.
+const rankBits = 13
+
+// sortKey is the number of on bits, followed by the three lowest ranks.
+func (x *Index) sortKey(fp []uint64) uint64 {
+	const none = 1<<rankBits - 1
+	r0, r1, r2 := uint16(none), uint16(none), uint16(none)
+	n := uint64(0)
+	forBits(fp, func(c int) {
+		n++
+		switch r := x.rank[c]; {
+		case r < r0:
+			r0, r1, r2 = r, r0, r1
+		case r < r1:
+			r1, r2 = r, r1
+		case r < r2:
+			r2 = r
+		}
+	})
+	return n<<(3*rankBits) | uint64(r0)<<(2*rankBits) | uint64(r1)<<rankBits | uint64(r2)
+}
+
+// transpose fills the tiles.
+func (x *Index) transpose(rows []uint64) {
+	n := len(x.rows)
+	full := tileWords + paddingWord
+	rest := (n%tileSize+blockSize-1)/blockSize*blockWords + paddingWord
+	size := n / tileSize * full * (x.bits + 1)
+	if n%tileSize != 0 {
+		size += rest * (x.bits + 1)
+	}
+	arena := allocate(size)
+	for from := 0; from < n; from += tileSize {
+		t := tile{stride: full}
+		if n-from < tileSize {
+			t.stride = rest
+		}
+		words := t.stride * (x.bits + 1)
+		t.bits, arena = arena[:words:words], arena[words:]
+		for i, row := range x.rows[from:min(n, from+tileSize)] {
+			word, bit := i/64, uint64(1)<<(i%64)
+			at := int(row) * x.words
+			forBits(rows[at:at+x.words], func(c int) { t.bits[c*t.stride+word] |= bit })
+		}
+		x.tiles = append(x.tiles, t)
+	}
+}

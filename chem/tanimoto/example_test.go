@@ -1,0 +1,69 @@
+package tanimoto_test
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"scimesh.dev/scimesh/chem"
+	"scimesh.dev/scimesh/chem/tanimoto"
+)
+
+var acids = []struct{ name, smiles string }{
+	{"salicylic acid", "OC(=O)c1ccccc1O"},
+	{"benzoic acid", "OC(=O)c1ccccc1"},
+	{"acetic acid", "CC(=O)O"},
+	{"aspirin", "CC(=O)Oc1ccccc1C(=O)O"},
+}
+
+// index makes an index of the acids, and aspirin's fingerprint.
+func index() (*tanimoto.Index, []uint64) {
+	e := chem.New(chem.Options{})
+	var rows []uint64
+	fp := make([]uint64, e.Words())
+	for _, m := range acids {
+		if err := e.Fingerprint(fp, []byte(m.smiles)); err != nil {
+			panic(err)
+		}
+		rows = append(rows, fp...)
+	}
+	x, err := tanimoto.Build(rows, 64*e.Words())
+	if err != nil {
+		panic(err)
+	}
+	return x, fp
+}
+
+func Example() {
+	x, aspirin := index()
+	hits, err := x.Searcher().Search(context.Background(), tanimoto.Query{
+		Fingerprint: aspirin,
+		K:           3,
+		Tie:         func(a, b int) int { return cmp.Compare(acids[a].name, acids[b].name) },
+	})
+	if err != nil {
+		panic(err)
+	}
+	for _, h := range hits {
+		fmt.Printf("%s: %d of %d bits, %.3f\n", acids[h.Row].name, h.Common, h.Union, h.Float64())
+	}
+	// Output:
+	// aspirin: 24 of 24 bits, 1.000
+	// salicylic acid: 13 of 29 bits, 0.448
+	// benzoic acid: 10 of 28 bits, 0.357
+}
+
+func ExampleSearcher_Pairs() {
+	x, _ := index()
+	err := x.Searcher().Pairs(context.Background(), tanimoto.MustThreshold("0.4"), tanimoto.Share{},
+		func(p tanimoto.Pair) error {
+			fmt.Printf("%s and %s: %d of %d\n", acids[p.A].name, acids[p.B].name, p.Common, p.Union)
+			return nil
+		})
+	if err != nil {
+		panic(err)
+	}
+	// Unordered output:
+	// salicylic acid and benzoic acid: 10 of 22
+	// salicylic acid and aspirin: 13 of 29
+}

@@ -1,0 +1,189 @@
+package tanimoto
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math/bits"
+)
+
+// Query says what to search for.
+type Query struct {
+	// Fingerprint has as many words as those of the index.
+	Fingerprint []uint64
+
+	// K is how many hits are wanted at most; 0 means all.
+	K int
+
+	// Threshold is the least similarity of a hit; with Farthest, the largest. The
+	// zero value means no threshold.
+	Threshold Threshold
+
+	// Farthest asks for the least similar rows rather than the most similar.
+	Farthest bool
+
+	// Tie orders rows of equal similarity, as cmp.Compare does: the negative one
+	// comes first. Without it the lower row comes first.
+	Tie func(a, b int) int
+}
+
+// Search returns the hits in order: by similarity, then by Tie. With K, those
+// left out come after all that are returned. It stops with the context's error
+// when the context ends.
+func (s *Searcher) Search(ctx context.Context, q Query) ([]Hit, error) {
+	if len(q.Fingerprint) != s.x.words {
+		return nil, fmt.Errorf("query of %d words: the index has fingerprints of %d", len(q.Fingerprint), s.x.words)
+	}
+	if q.K < 0 {
+		return nil, fmt.Errorf("query for %d hits", q.K)
+	}
+	if q.Threshold.den == 0 {
+		q.Threshold = Threshold{den: 1}
+		if q.Farthest {
+			q.Threshold.num = 1
+		}
+	}
+	if q.Tie == nil {
+		q.Tie = cmp.Compare[int]
+	}
+	s.setQuery(q.Fingerprint)
+	f := &finding{hitHeap: hitHeap{k: q.K, order: q.order()}, query: q}
+	var err error
+	switch {
+	case q.Farthest:
+		err = s.farthest(ctx, f)
+	case q.K > 0:
+		err = s.nearest(ctx, f)
+	default:
+		err = s.reach(ctx, f)
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.searchTail(f)
+	return f.sorted(), nil
+}
+
+func (q *Query) order() func(a, b Hit) int {
+	tie := q.Tie
+	if q.Farthest {
+		return func(a, b Hit) int { return cmp.Or(a.Compare(b.Score), tie(a.Row, b.Row)) }
+	}
+	return func(a, b Hit) int { return cmp.Or(b.Compare(a.Score), tie(a.Row, b.Row)) }
+}
+
+// finding is the state of one search.
+type finding struct {
+	hitHeap
+	query Query
+}
+
+// reaches reports whether a similarity satisfies the query's threshold.
+func (f *finding) reaches(s Score) bool {
+	c := f.query.Threshold.Compare(s)
+	return c == 0 || c > 0 != f.query.Farthest
+}
+
+// threshold is what a hit must satisfy by now: the query's threshold, or the
+// similarity of the last of K, whichever is the stricter.
+func (f *finding) threshold() Threshold {
+	if f.full() {
+		return scoreThreshold(f.hits[0].Score)
+	}
+	return f.query.Threshold
+}
+
+// take returns a taker of positions for the finding.
+func (s *Searcher) take(f *finding) taker {
+	return func(position, common int) {
+		score := Score{int32(common), int32(s.count + int(s.x.counts[position]) - common)}
+		if f.reaches(score) {
+			f.add(Hit{int(s.x.rows[position]), score})
+		}
+	}
+}
+
+// reach finds all that reach the threshold.
+func (s *Searcher) reach(ctx context.Context, f *finding) error {
+	s.limits.set(f.query.Threshold, s.count, s.x.bits)
+	take := s.take(f)
+	for from := 0; from < len(s.x.rows); from += tileSize {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		s.reaching(&s.limits, from, from+tileSize, take)
+	}
+	return nil
+}
+
+// nearest finds the K most similar. It goes outward from the query's own number
+// of on bits, the number that allows the larger similarity first, until neither
+// side allows what the last of K has.
+func (s *Searcher) nearest(ctx context.Context, f *finding) error {
+	take := s.take(f)
+	down, up := s.count, s.count+1
+	for down >= 0 || up <= s.x.bits {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		b := up
+		// Similarity is at most down/count on one side, count/up on the other.
+		if down >= 0 && (up > s.x.bits || down*up >= s.count*s.count) {
+			b = down
+			down--
+		} else {
+			up++
+		}
+		if s.x.start[b] == s.x.start[b+1] {
+			continue
+		}
+		if f.threshold().least(s.count, b) > min(s.count, b) {
+			return nil
+		}
+		s.nearestOf(f, b, take)
+	}
+	return nil
+}
+
+// nearestOf searches the positions with b on bits.
+func (s *Searcher) nearestOf(f *finding, b int, take taker) {
+	for from, end := s.x.start[b], s.x.start[b+1]; from < end; {
+		to := min(end, (from/tileSize+1)*tileSize)
+		if !f.full() {
+			// Everything is a hit yet: no more of that than needed.
+			to = min(to, (from/blockSize+1+f.k/blockSize)*blockSize)
+		}
+		s.atLeast(from, to, f.threshold().least(s.count, b), take)
+		from = to
+	}
+}
+
+// farthest finds the least similar, in the order of positions.
+func (s *Searcher) farthest(ctx context.Context, f *finding) error {
+	take := s.take(f)
+	for from := 0; from < len(s.x.rows); {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		b := int(s.x.counts[from])
+		to := min(s.x.start[b+1], (from/tileSize+1)*tileSize)
+		s.below(from, to, f.threshold().most(s.count, b)+1, take)
+		from = to
+	}
+	return nil
+}
+
+// searchTail compares the appended rows.
+func (s *Searcher) searchTail(f *finding) {
+	query := f.query.Fingerprint
+	for i := 0; i < len(s.x.tail); i += s.x.words {
+		common, union := int32(0), int32(0)
+		for j, w := range s.x.tail[i : i+s.x.words] {
+			common += int32(bits.OnesCount64(w & query[j]))
+			union += int32(bits.OnesCount64(w | query[j]))
+		}
+		if score := (Score{common, union}); f.reaches(score) {
+			f.add(Hit{len(s.x.rows) + i/s.x.words, score})
+		}
+	}
+}
