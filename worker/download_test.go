@@ -156,7 +156,7 @@ func TestConflictAtDownloadIsQuiet(t *testing.T) {
 func trickle(w http.ResponseWriter, body string, n int, pause time.Duration) {
 	w.Header().Set("Content-Length", fmt.Sprint(len(body)))
 	for i := range n {
-		time.Sleep(pause) //nolint:forbidigo // the bubble's time
+		time.Sleep(pause) // the bubble's time
 		_, _ = w.Write([]byte(body[i*len(body)/n : (i+1)*len(body)/n]))
 		_ = http.NewResponseController(w).Flush()
 	}

@@ -101,7 +101,7 @@ func TestHeartbeatThatMeetsTheCompletion(t *testing.T) {
 				return false
 			}
 			b.fake.complete(discard{}, r, task)
-			time.Sleep(b.fake.interval + time.Second) //nolint:forbidigo // the bubble's time
+			time.Sleep(b.fake.interval + time.Second) // the bubble's time
 			answer(w, http.StatusOK, nil)
 			return true
 		})
@@ -236,7 +236,7 @@ func TestStalledWorkerHarmsNothing(t *testing.T) {
 // heartbeat nor the end of the worker waits for it.
 func TestWorkloadThatDoesNotStop(t *testing.T) {
 	run := func(context.Context, workloads.TaskRequest) (workloads.TaskResult, error) {
-		time.Sleep(time.Hour) //nolint:forbidigo // the bubble's time
+		time.Sleep(time.Hour) // the bubble's time
 		return workloads.TaskResult{}, nil
 	}
 	inBubble(t, run, func(b *bench) {
@@ -257,6 +257,6 @@ func TestWorkloadThatDoesNotStop(t *testing.T) {
 		if d := time.Since(start); d > 2*stopGrace+logsAtEnd {
 			t.Errorf("the end took %v", d)
 		}
-		time.Sleep(time.Hour) //nolint:forbidigo // the bubble's time
+		time.Sleep(time.Hour) // the bubble's time
 	})
 }

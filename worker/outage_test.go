@@ -13,7 +13,7 @@ import (
 
 // after waits for d of the bubble's time and until all is quiet.
 func after(d time.Duration) {
-	time.Sleep(d) //nolint:forbidigo // the bubble's time
+	time.Sleep(d) // the bubble's time
 	synctest.Wait()
 }
 

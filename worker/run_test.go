@@ -144,7 +144,7 @@ func TestOnceDoesOneTask(t *testing.T) {
 func TestIdleWorkerPollsWithoutPauseWhereClaimsWait(t *testing.T) {
 	inBubble(t, upper, func(b *bench) {
 		w := b.start()
-		time.Sleep(95 * time.Second) //nolint:forbidigo // fake time
+		time.Sleep(95 * time.Second) // fake time
 		if got := len(b.fake.paths("/claim")); got != 10 {
 			t.Errorf("%d claims of 10 s in 95 s, want 10", got)
 		}
@@ -159,7 +159,7 @@ func TestIdleWorkerPausesWhereClaimsDoNotWait(t *testing.T) {
 	inBubble(t, upper, func(b *bench) {
 		b.cfg.ClaimWait, b.cfg.PollInterval = 0, 2*time.Second
 		w := b.start()
-		time.Sleep(time.Minute) //nolint:forbidigo // fake time
+		time.Sleep(time.Minute) // fake time
 		if got := len(b.fake.paths("/claim")); got < 30 || got > 60 {
 			t.Errorf("%d claims a minute, want one every 1 to 2 s", got)
 		}
@@ -206,9 +206,9 @@ func TestUnknownWorkerRegistersAgain(t *testing.T) {
 		w := b.start()
 		synctest.Wait()
 		b.fake.look(func() { clear(b.fake.known) })
-		time.Sleep(time.Minute) //nolint:forbidigo // fake time
+		time.Sleep(time.Minute) // fake time
 		task := b.fake.add("again")
-		time.Sleep(time.Second) //nolint:forbidigo // fake time
+		time.Sleep(time.Second) // fake time
 		b.wantCompleted(task, "AGAIN")
 		if got := len(b.fake.paths("/register")); got != 2 {
 			t.Errorf("%d registrations, want 2", got)

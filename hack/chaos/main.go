@@ -12,7 +12,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"log"
+	"log" //nolint:depguard // lines for the person who watches
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -65,7 +65,7 @@ func run(ctx context.Context, o options) (err error) {
 	if err != nil {
 		return err
 	}
-	defer p.Close() //nolint:errcheck // the outcome is known
+	defer p.Close() // the outcome is known
 	in, err := chaos.New(ctx, p, chaos.Config{
 		Workers: o.workers, Seed: o.seed, Logf: log.Printf,
 		MinPause: 200 * time.Millisecond, MaxPause: 5 * time.Second,

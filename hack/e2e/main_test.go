@@ -67,7 +67,7 @@ func start(t *testing.T, opts platform.Options) *platform.Platform {
 // publicTempDir is a temporary folder that PostgreSQL's user may enter too.
 func publicTempDir(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "scimesh-e2e-")
+	dir, err := os.MkdirTemp("", "scimesh-e2e-") //nolint:usetesting // t.TempDir is closed to other users
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -119,7 +119,7 @@ func (o *upOptions) run(ctx context.Context) (err error) {
 		case <-ctx.Done():
 		}
 	}()
-	children, err := o.children(ctx, tokens)
+	children, err := o.children(tokens)
 	if err != nil {
 		return err
 	}
@@ -179,7 +179,7 @@ func (o *upOptions) tokens() (tokenFiles, error) {
 }
 
 // children are the coordinator and the workers, as processes of this binary.
-func (o *upOptions) children(ctx context.Context, tokens tokenFiles) ([]supervise.Child, error) {
+func (o *upOptions) children(tokens tokenFiles) ([]supervise.Child, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
