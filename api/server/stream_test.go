@@ -398,7 +398,7 @@ func TestTooManyUploads(t *testing.T) {
 	h := newHarness(t, func(c *Config) { c.MaxUploads = 1 })
 	h.server.uploads <- struct{}{}
 	defer func() { <-h.server.uploads }()
-	status, body, header := h.do(operatorToken, "POST", "/artifacts", "text/plain", "x")
+	status, body, header := h.do(operatorToken, "POST", "/artifacts", "text/plain", strings.Repeat("x", precheckBytes+1))
 	if status != http.StatusTooManyRequests || header.Get("Retry-After") == "" {
 		t.Errorf("answered with %d %s", status, body)
 	}
