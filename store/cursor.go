@@ -29,7 +29,7 @@ func decodeCursor[C any](p Page) (c C, err error) {
 		err = json.Unmarshal(data, &c)
 	}
 	if err != nil {
-		return c, fmt.Errorf("%w: continue is not what an earlier page returned", ErrInvalid)
+		return c, &FieldError{Field: "continue", Message: "is not what an earlier page returned"}
 	}
 	return c, nil
 }

@@ -123,7 +123,7 @@ func TestInvalidRequests(t *testing.T) {
 		"limit of letters":    {"GET", "/jobs?limit=ten", "", []string{"limit"}},
 		"unknown phase":       {"GET", "/jobs?phase=done", "", []string{"phase"}},
 		"malformed selector":  {"GET", "/jobs?labelSelector=a%20in", "", []string{"labelSelector"}},
-		"foreign continue":    {"GET", "/jobs?continue=%21%21", "", nil},
+		"foreign continue":    {"GET", "/jobs?continue=%21%21", "", []string{"continue"}},
 		"malformed query":     {"GET", "/jobs?a=%zz", "", nil},
 		"zero byte in a name": {"GET", "/jobs/a%00b", "", nil},
 		"not UTF-8 in a name": {"GET", "/jobs/%ff", "", nil},
