@@ -15,7 +15,7 @@ import (
 func (c *Client) CreateJob(ctx context.Context, job v1.Job, dryRun bool) (v1.Job, error) {
 	var out v1.Job
 	_, err := c.once(ctx, "create job", c.opts.RequestTimeout, &out, func(ctx context.Context) (*http.Response, error) {
-		return c.raw.CreateJob(ctx, &wire.CreateJobParams{DryRun: dryRunParam(dryRun)}, v1.JobManifest(job))
+		return c.raw.CreateJob(ctx, &wire.CreateJobParams{DryRun: dryRunParam(dryRun)}, v1.JobManifest{Job: job})
 	})
 	return out, err
 }
@@ -25,7 +25,7 @@ func (c *Client) ApplyJob(ctx context.Context, job v1.Job, dryRun bool) (v1.Job,
 	var out v1.Job
 	name := job.Metadata.Name
 	r, err := c.call(ctx, "apply job "+name, &out, func(ctx context.Context) (*http.Response, error) {
-		return c.raw.ApplyJob(ctx, name, &wire.ApplyJobParams{DryRun: dryRunParam(dryRun)}, v1.JobManifest(job))
+		return c.raw.ApplyJob(ctx, name, &wire.ApplyJobParams{DryRun: dryRunParam(dryRun)}, v1.JobManifest{Job: job})
 	})
 	if err != nil {
 		return out, "", err

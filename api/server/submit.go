@@ -17,7 +17,7 @@ import (
 
 // CreateJob creates a Job.
 func (s handlers) CreateJob(ctx context.Context, req CreateJobRequestObject) (CreateJobResponseObject, error) {
-	job, err := manifest(req.JSONBody, req.Body)
+	m, err := manifest(req.JSONBody, req.Body)
 	if err != nil {
 		return nil, err
 	}
@@ -25,7 +25,7 @@ func (s handlers) CreateJob(ctx context.Context, req CreateJobRequestObject) (Cr
 	if err != nil {
 		return nil, err
 	}
-	p, err := s.prepare(job, v1.ValidateOptions{NameOptional: true})
+	p, err := s.prepare(m, v1.ValidateOptions{NameOptional: true})
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +46,7 @@ func (s handlers) CreateJob(ctx context.Context, req CreateJobRequestObject) (Cr
 
 // ApplyJob creates or changes a Job.
 func (s handlers) ApplyJob(ctx context.Context, req ApplyJobRequestObject) (ApplyJobResponseObject, error) {
-	job, err := manifest(req.JSONBody, req.Body)
+	m, err := manifest(req.JSONBody, req.Body)
 	if err != nil {
 		return nil, err
 	}
@@ -54,13 +54,12 @@ func (s handlers) ApplyJob(ctx context.Context, req ApplyJobRequestObject) (Appl
 	if err != nil {
 		return nil, err
 	}
-	if job.Metadata.Name == "" {
-		job.Metadata.Name = req.Name
-	} else if job.Metadata.Name != req.Name {
-		path := field.NewPath("metadata", "name")
-		return nil, v1.AsError(field.ErrorList{field.Invalid(path, v1.Quote(job.Metadata.Name), "must be the name in the path of the request")})
+	if name := &m.Job.Metadata.Name; *name == "" {
+		*name = req.Name
+	} else if *name != req.Name {
+		m.Faults = append(m.Faults, field.Invalid(field.NewPath("metadata", "name"), v1.Quote(*name), "must be the name in the path of the request"))
 	}
-	p, err := s.prepare(job, v1.ValidateOptions{})
+	p, err := s.prepare(m, v1.ValidateOptions{})
 	if err != nil {
 		return nil, err
 	}
@@ -76,23 +75,25 @@ func (s handlers) ApplyJob(ctx context.Context, req ApplyJobRequestObject) (Appl
 }
 
 // manifest is the Job of a request, which came as JSON or as YAML.
-func manifest(asJSON *v1.JobManifest, asYAML io.Reader) (v1.Job, error) {
+func manifest(asJSON *v1.JobManifest, asYAML io.Reader) (v1.JobManifest, error) {
 	if asJSON != nil {
-		return v1.Job(*asJSON), nil
+		return *asJSON, nil
 	}
 	data, err := io.ReadAll(asYAML)
 	if err != nil {
-		return v1.Job{}, err
+		return v1.JobManifest{}, err
 	}
-	return v1.DecodeJob(data)
+	return v1.DecodeManifest(data)
 }
 
 // prepare applies defaults, checks a Job as far as it can be told without the
-// database and without its input, and returns what the store keeps.
-func (s *Server) prepare(job v1.Job, opts v1.ValidateOptions) (store.CreateJobParams, error) {
+// database and without its input, and returns what the store keeps. The error
+// tells everything that is wrong with it.
+func (s *Server) prepare(m v1.JobManifest, opts v1.ValidateOptions) (store.CreateJobParams, error) {
 	opts.URIs = v1.URIPolicy{AllowedHosts: s.cfg.AllowedHosts}
+	job := m.Job
 	v1.Default(&job)
-	errs := v1.Validate(&job, opts)
+	errs := append(m.Faults, v1.Validate(&job, opts)...)
 	version := ""
 	spec := field.NewPath("spec")
 	if w, ok := s.workloads.Get(job.Spec.Workload); ok {

@@ -52,6 +52,26 @@ func TestApply(t *testing.T) {
 	}
 }
 
+// What is wrong with the form and what is wrong with the values is told at once.
+func TestFaultsOfEveryKindAtOnce(t *testing.T) {
+	h := newHarness(t)
+	body := `{"apiVersion":"scimesh.dev/v1","kind":"Job","metadata":{"name":"a"},"spec":{"prioriti":1,"workload":"similarity-search",
+		"maxAttempts":1000000000,"input":{"chunks":[{"uri":"file:///x","sha256":"1"}]},"parameters":{"query_smiles":"CCO","topk":1,"threshold":2}}}`
+	for request, media := range map[string]string{"POST /jobs": "application/json", "PUT /jobs/b": "application/yaml"} {
+		method, path, _ := strings.Cut(request, " ")
+		status, answer, _ := h.do(operatorToken, method, path, media, body)
+		want := []string{"spec.prioriti", "spec.maxAttempts", "spec.input.chunks[0].uri", "spec.input.chunks[0].sha256", "spec.parameters.topk", "spec.parameters.threshold"}
+		if method == http.MethodPut {
+			want = append(want, "metadata.name")
+		}
+		for _, field := range want {
+			if status != http.StatusBadRequest || !strings.Contains(string(answer), `"field":"`+field+`"`) {
+				t.Errorf("%s: %d %s lacks %s", request, status, answer, field)
+			}
+		}
+	}
+}
+
 func TestCreate(t *testing.T) {
 	h := newHarness(t)
 	ctx := t.Context()

@@ -47,11 +47,11 @@ func (s *Server) uploadedJob(ctx context.Context, body *multipart.Reader) (store
 	case len(data) > maxSmallBody:
 		return store.CreateJobParams{}, tooMuch("the part job", maxSmallBody)
 	}
-	job, err := v1.DecodeJob(data)
+	m, err := v1.DecodeManifest(data)
 	if err != nil {
 		return store.CreateJobParams{}, err
 	}
-	p, err := s.prepare(job, v1.ValidateOptions{NameOptional: true, InputOptional: true})
+	p, err := s.prepare(m, v1.ValidateOptions{NameOptional: true, InputOptional: true})
 	if err != nil {
 		return p, err
 	}

@@ -113,6 +113,30 @@ func TestDecodeJobs(t *testing.T) {
 	}
 }
 
+func TestManifestKeepsFaultsOfForm(t *testing.T) {
+	for name, tc := range map[string]struct{ in, workload, faults, err string }{
+		"sound":        {in: `{"spec":{"workload":"w"}}`, workload: "w"},
+		"an unknown":   {in: `{"spec":{"prioriti":1,"workload":"w"}}`, workload: "w", faults: "spec.prioriti: unknown field; did you mean priority?"},
+		"given twice":  {in: `{"kind":"Job","spec":{"workload":"w"},"kind":"Job"}`, workload: "w", faults: "kind: given more than once"},
+		"a wrong type": {in: `{"prioriti":1,"spec":{"workload":7}}`, err: "prioriti: unknown field; spec.workload: Invalid value: 7: must be a string"},
+		"no JSON":      {in: `{"spec":`, err: "invalid"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m, err := DecodeManifest([]byte(tc.in))
+			if !strings.Contains(errorText(err), tc.err) || (err == nil) != (tc.err == "") {
+				t.Errorf("error is %v, want %q", err, tc.err)
+			}
+			if got := errorText(AsError(m.Faults)); got != tc.faults || m.Job.Spec.Workload != tc.workload {
+				t.Errorf("faults %q, workload %q, want %q, %q", got, m.Job.Spec.Workload, tc.faults, tc.workload)
+			}
+			var direct JobManifest
+			if err := json.Unmarshal([]byte(tc.in), &direct); (err == nil) != (tc.err == "") || errorText(AsError(direct.Faults)) != tc.faults {
+				t.Errorf("as JSON: %v, faults %v", err, direct.Faults)
+			}
+		})
+	}
+}
+
 func errorText(err error) string {
 	if err == nil {
 		return ""

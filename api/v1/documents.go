@@ -3,9 +3,11 @@ package v1
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
 )
 
@@ -15,52 +17,87 @@ type Document struct {
 	// "item 3 of document 1 (line 1)"; empty if the file holds one Job alone.
 	Where string
 	Job   Job
+	// Faults are what is wrong with its form, such as unknown fields.
+	Faults field.ErrorList
+	// Unreadable says that the Job could not be decoded for them: it holds
+	// nothing to be relied on.
+	Unreadable bool
+}
+
+// DecodeManifest decodes one Job from JSON or YAML. Faults that leave the rest
+// readable are in the result, so that they can be told with those of the values.
+func DecodeManifest(data []byte) (JobManifest, error) {
+	docs := ReadJobs(data)
+	switch {
+	case len(docs) == 1 && docs[0].Unreadable:
+		return JobManifest{}, faultsOf(docs)
+	case len(docs) != 1:
+		if err := faultsOf(docs); err != nil {
+			return JobManifest{}, err
+		}
+		return JobManifest{}, wholeError("one Job is expected, and there are %d", len(docs))
+	}
+	return JobManifest{Job: docs[0].Job, Faults: docs[0].Faults}, nil
 }
 
 // DecodeJob decodes one Job from JSON or YAML, strictly.
 func DecodeJob(data []byte) (Job, error) {
-	docs, err := DecodeJobs(data)
-	switch {
-	case err != nil:
-		return Job{}, err
-	case len(docs) != 1:
-		return Job{}, wholeError("one Job is expected, and there are %d", len(docs))
+	m, err := DecodeManifest(data)
+	if err == nil {
+		err = AsError(m.Faults)
 	}
-	return docs[0].Job, nil
+	if err != nil {
+		return Job{}, err
+	}
+	return m.Job, nil
 }
 
-// DecodeJobs decodes every Job of a file, strictly: JSON or YAML, one or many
-// documents, Jobs or lists of them (kind List or JobList). Empty documents are
-// skipped. The error says everything that is wrong with any of them.
+// DecodeJobs decodes every Job of a file, strictly; see ReadJobs. The error
+// says everything that is wrong with any of them.
 func DecodeJobs(data []byte) ([]Document, error) {
+	docs := ReadJobs(data)
+	if err := faultsOf(docs); err != nil {
+		return nil, err
+	}
+	return docs, nil
+}
+
+// ReadJobs decodes every Job of a file: JSON or YAML, one or many documents,
+// Jobs or lists of them (kind List or JobList). Empty documents are skipped.
+// What is wrong with a document is kept with it.
+func ReadJobs(data []byte) []Document {
 	parts := splitDocuments(data)
 	var docs []Document
-	var faults []string
 	for i, part := range parts {
 		where := ""
 		if len(parts) > 1 {
 			where = fmt.Sprintf("document %d (line %d)", i+1, part.line)
 		}
-		found, err := decodePart(part, where)
-		if err != nil {
-			if where == "" && len(found) == 0 {
-				return nil, err
-			}
-			faults = append(faults, prefixed(where, err))
-		}
-		docs = append(docs, found...)
+		docs = append(docs, readPart(part, where)...)
 	}
-	if len(faults) > 0 {
-		return nil, wholeError("%s", strings.Join(faults, "\n"))
-	}
-	return docs, nil
+	return docs
 }
 
-func prefixed(where string, err error) string {
-	if where == "" {
-		return err.Error()
+// faultsOf joins the faults of all documents, each under its place.
+func faultsOf(docs []Document) error {
+	var lines []string
+	for _, d := range docs {
+		switch {
+		case len(d.Faults) == 0:
+			continue
+		case len(docs) == 1 && d.Where == "":
+			return AsError(d.Faults)
+		}
+		line := AsError(d.Faults).Error()
+		if d.Where != "" {
+			line = d.Where + ": " + line
+		}
+		lines = append(lines, line)
 	}
-	return where + ": " + err.Error()
+	if len(lines) == 0 {
+		return nil
+	}
+	return wholeError("%s", strings.Join(lines, "\n"))
 }
 
 // part is one YAML document of a file, which begins at line.
@@ -107,49 +144,55 @@ func blank(data []byte) bool {
 	return true
 }
 
-// decodePart decodes a Job, or the Jobs of a list.
-func decodePart(p part, where string) ([]Document, error) {
+// readPart decodes a Job, or the Jobs of a list.
+func readPart(p part, where string) []Document {
 	data, err := toJSON(p)
 	if err != nil {
-		return nil, err
+		return []Document{unreadable(where, err)}
 	}
 	var head struct {
 		Kind  string            `json:"kind"`
 		Items []json.RawMessage `json:"items"`
 	}
 	if err := json.Unmarshal(data, &head); err != nil || (head.Kind != KindList && head.Kind != KindJob+KindList) {
-		var job Job
-		if err := UnmarshalStrict(data, &job); err != nil {
-			return nil, err
-		}
-		return []Document{{Where: where, Job: job}}, nil
+		return []Document{readJob(data, where)}
 	}
-	return decodeList(data, head.Items, where)
-}
-
-func decodeList(data []byte, items []json.RawMessage, where string) ([]Document, error) {
 	var list List[json.RawMessage]
 	if err := UnmarshalStrict(data, &list); err != nil {
-		return nil, err
+		return []Document{unreadable(where, err)}
 	}
-	var docs []Document
-	var faults []string
-	for i, item := range items {
+	docs := make([]Document, len(head.Items))
+	for i, item := range head.Items {
 		at := fmt.Sprintf("item %d", i+1)
 		if where != "" {
 			at += " of " + where
 		}
-		var job Job
-		if err := UnmarshalStrict(item, &job); err != nil {
-			faults = append(faults, prefixed(at, err))
-			continue
-		}
-		docs = append(docs, Document{Where: at, Job: job})
+		docs[i] = readJob(item, at)
 	}
-	if len(faults) > 0 {
-		return docs, wholeError("%s", strings.Join(faults, "\n"))
+	return docs
+}
+
+func readJob(data []byte, where string) Document {
+	d := Document{Where: where}
+	readable, err := unmarshalStrict(data, &d.Job)
+	if err == nil {
+		return d
 	}
-	return docs, nil
+	if !readable {
+		return unreadable(where, err)
+	}
+	d.Faults = err.Errors
+	return d
+}
+
+func unreadable(where string, err error) Document {
+	d := Document{Where: where, Unreadable: true}
+	if invalid, ok := errors.AsType[*InvalidError](err); ok {
+		d.Faults = invalid.Errors
+	} else {
+		d.Faults = field.ErrorList{{Type: field.ErrorTypeForbidden, BadValue: field.OmitValueType{}, Detail: err.Error()}}
+	}
+	return d
 }
 
 // toJSON turns a YAML document into JSON. JSON stays as it is, so that numbers

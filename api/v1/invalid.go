@@ -129,6 +129,6 @@ func editDistance(a, b string) int {
 }
 
 // wholeError is a fault of a document that has no field to blame.
-func wholeError(format string, args ...any) error {
+func wholeError(format string, args ...any) *InvalidError {
 	return &InvalidError{Errors: field.ErrorList{{Type: field.ErrorTypeForbidden, BadValue: field.OmitValueType{}, Detail: fmt.Sprintf(format, args...)}}}
 }

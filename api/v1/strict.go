@@ -13,17 +13,27 @@ import (
 // their case, and unknown fields, duplicate fields and wrong types at any depth
 // are refused, all at once with their paths, as an *InvalidError.
 func UnmarshalStrict(data []byte, into any) error {
+	if _, err := unmarshalStrict(data, into); err != nil {
+		return err
+	}
+	return nil
+}
+
+// unmarshalStrict is UnmarshalStrict. It reports beside the faults whether into
+// holds everything else: so it is with fields that are unknown or given twice,
+// and not with a value of the wrong type, which may end the decoding.
+func unmarshalStrict(data []byte, into any) (readable bool, _ *InvalidError) {
 	strict, err := kjson.UnmarshalStrict(data, into)
 	if err == nil && len(strict) == 0 {
-		return nil
+		return true, nil
 	}
 	if isSyntax, offset := kjson.SyntaxErrorOffset(err); isSyntax {
-		return wholeError("invalid JSON at byte %d: %s", offset, strings.TrimPrefix(err.Error(), "json: "))
+		return false, wholeError("invalid JSON at byte %d: %s", offset, strings.TrimPrefix(err.Error(), "json: "))
 	}
 	if errs := explain(data, into); len(errs) > 0 {
-		return &InvalidError{Errors: errs}
+		return err == nil, &InvalidError{Errors: errs}
 	}
-	return wholeError("the document does not fit: %s", strings.TrimPrefix(errors.Join(append(strict, err)...).Error(), "json: "))
+	return false, wholeError("the document does not fit: %s", strings.TrimPrefix(errors.Join(append(strict, err)...).Error(), "json: "))
 }
 
 // explain finds everything that keeps well-formed JSON from fitting into the

@@ -70,7 +70,12 @@ func TestApply(t *testing.T) {
 				"bad/b.yml", strings.Replace(manifestOf("b"), "sharding", "shards", 1),
 				"bad/c.txt", "not read",
 			}, args: []string{"-f", filepath.Join(dir, "bad")},
-			want: "bad/a.yaml: document 2 .*invalid YAML.*\nbad/b.yml: spec.shards: unknown field.*",
+			want: "bad/a.yaml: document 1 .*spec.input.path: .*no such file.*\nbad/a.yaml: document 2 .*invalid YAML.*\n" +
+				"bad/b.yml: spec.shards: unknown field.*\nbad/b.yml: spec.input.path: .*no such file.*",
+		},
+		"faults of every kind at once": {
+			files: []string{"kinds.yaml", strings.NewReplacer("top_k: 5", "top_k: 0", "name: new", "name: New", "spec:", "spec:\n  prioriti: 1").Replace(manifestOf("new"))},
+			want:  "kinds.yaml: spec.prioriti: unknown field; did you mean priority\\?\nkinds.yaml: metadata.name: .*\nkinds.yaml: spec.parameters.top_k: .*",
 		},
 		"faults of values in several documents": {
 			files: []string{"values.yaml", manifestOf("Not_A_Name") + "---\n" + manifestOf("x", "  priority: 5000") + "---\n" + strings.Replace(manifestOf("z"), "molecules.tsv", "nothing.tsv", 1)},

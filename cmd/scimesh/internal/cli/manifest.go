@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
 	v1 "scimesh.dev/scimesh/api/v1"
 )
 
@@ -18,7 +20,8 @@ import (
 type manifest struct {
 	where string // for errors: the file, and the place in it if it holds several
 	job   v1.Job
-	input string // file to upload; empty if the Job names no local one
+	form  v1.Document // what is wrong with its form
+	input string      // file to upload; empty if the Job names no local one
 }
 
 // maxManifest bounds a manifest file in bytes.
@@ -105,13 +108,10 @@ func readManifest(path string, stdin io.Reader) ([]manifest, error) {
 	if err != nil {
 		return nil, err
 	}
-	docs, err := v1.DecodeJobs(data)
-	if err != nil {
-		return nil, prefixLines(path, err)
-	}
+	docs := v1.ReadJobs(data)
 	out := make([]manifest, len(docs))
 	for i, d := range docs {
-		out[i] = manifest{where: path, job: d.Job}
+		out[i] = manifest{where: path, job: d.Job, form: d}
 		if d.Where != "" {
 			out[i].where += ": " + d.Where
 		}
@@ -144,12 +144,6 @@ func readFile(path string, stdin io.Reader) ([]byte, error) {
 	return data, nil
 }
 
-// prefixLines puts the file before each fault.
-func prefixLines(path string, err error) error {
-	lines := strings.Split(err.Error(), "\n")
-	return errors.New(path + ": " + strings.Join(lines, "\n"+path+": "))
-}
-
 // override replaces the input.
 func (m manifestFiles) override(all []manifest) error {
 	if m.input == "" {
@@ -165,10 +159,21 @@ func (m manifestFiles) override(all []manifest) error {
 
 // check sets the defaults and returns every fault, one a line.
 func (m *manifest) check() error {
-	v1.Default(&m.job)
+	faults := m.form.Faults
+	if !m.form.Unreadable {
+		v1.Default(&m.job)
+		faults = append(faults, v1.Validate(&m.job, v1.ValidateOptions{AllowPath: true, AnyURI: true})...)
+		if len(faults) > 0 { // the coordinator will not be asked
+			faults = append(faults, checkWorkload(m.job.Spec)...)
+		}
+	}
 	var errs []error
-	for _, fault := range v1.Validate(&m.job, v1.ValidateOptions{AllowPath: true, AnyURI: true}) {
-		errs = append(errs, fmt.Errorf("%s: %s: %s", m.where, fault.Field, v1.FieldMessage(fault)))
+	for _, fault := range faults {
+		place := m.where
+		if fault.Field != "" {
+			place += ": " + fault.Field
+		}
+		errs = append(errs, fmt.Errorf("%s: %s", place, v1.FieldMessage(fault)))
 	}
 	if m.input == "" {
 		return errors.Join(errs...)
@@ -181,6 +186,21 @@ func (m *manifest) check() error {
 		errs = append(errs, fmt.Errorf("%s: spec.input.path: %s is not a file", m.where, m.input))
 	}
 	return errors.Join(errs...)
+}
+
+// checkWorkload is what this binary would say of the workload and its
+// parameters. A coordinator may be of another version, so it alone refuses nothing.
+func checkWorkload(spec v1.JobSpec) field.ErrorList {
+	path := field.NewPath("spec")
+	w, ok := builtin().Get(spec.Workload)
+	if !ok && spec.Workload != "" {
+		return field.ErrorList{field.NotSupported(path.Child("workload"), v1.Quote(spec.Workload), builtin().Names())}
+	}
+	if !ok {
+		return nil
+	}
+	_, faults := w.Validate(path.Child("parameters"), spec.Parameters)
+	return faults
 }
 
 // duplicates names the Jobs that are there twice.
