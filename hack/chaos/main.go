@@ -12,12 +12,13 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"log" //nolint:depguard // lines for the person who watches
 	"os"
 	"os/signal"
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"go.uber.org/zap"
 
 	v1 "scimesh.dev/scimesh/api/v1"
 	"scimesh.dev/scimesh/hack/internal/chaos"
@@ -32,7 +33,6 @@ type options struct {
 }
 
 func main() {
-	log.SetFlags(log.Ltime)
 	var o options
 	flag.StringVar(&o.binary, "binary", "bin/scimesh", "the scimesh program")
 	flag.StringVar(&o.manifest, "manifest", "", "manifest of the job (required)")
@@ -48,13 +48,14 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, o); err != nil {
+	log := zap.Must(zap.NewDevelopment()).Sugar()
+	if err := run(ctx, o, log); err != nil {
 		log.Fatal(err)
 	}
 }
 
-func run(ctx context.Context, o options) (err error) {
-	log.Printf("seed %d", o.seed)
+func run(ctx context.Context, o options, log *zap.SugaredLogger) (err error) {
+	log.Infof("seed %d", o.seed)
 	binary, err := filepath.Abs(o.binary)
 	if err != nil {
 		return err
@@ -65,9 +66,9 @@ func run(ctx context.Context, o options) (err error) {
 	if err != nil {
 		return err
 	}
-	defer p.Close() // the outcome is known
+	defer p.Close()
 	in, err := chaos.New(ctx, p, chaos.Config{
-		Workers: o.workers, Seed: o.seed, Logf: log.Printf,
+		Workers: o.workers, Seed: o.seed, Logf: log.Infof,
 		MinPause: 200 * time.Millisecond, MaxPause: 5 * time.Second,
 		MinDown: 10 * time.Millisecond, MaxDown: 8 * time.Second,
 	})
@@ -81,15 +82,15 @@ func run(ctx context.Context, o options) (err error) {
 	}
 	begin := time.Now()
 	for round := 1; time.Since(begin) < o.during; round++ {
-		if err := oneRound(ctx, o, p, in, want); err != nil {
+		if err := oneRound(ctx, o, p, in, want, log); err != nil {
 			return fmt.Errorf("round %d: %w", round, err)
 		}
-		log.Printf("round %d: same bytes, all invariants hold", round)
+		log.Infof("round %d: same bytes, all invariants hold", round)
 	}
 	return nil
 }
 
-func oneRound(ctx context.Context, o options, p *platform.Platform, in *chaos.Injector, want string) error {
+func oneRound(ctx context.Context, o options, p *platform.Platform, in *chaos.Injector, want string, log *zap.SugaredLogger) error {
 	if _, err := p.Scimesh(ctx, "apply", "-f", o.manifest); err != nil {
 		return err
 	}
@@ -97,7 +98,7 @@ func oneRound(ctx context.Context, o options, p *platform.Platform, in *chaos.In
 	if err != nil {
 		return err
 	}
-	log.Printf("faults so far: %+v", report)
+	log.Infof("faults so far: %+v", report)
 	if job.Status.Phase != v1.JobCompleted {
 		return fmt.Errorf("the job is %s: %s", job.Status.Phase, job.Status.ErrorMessage)
 	}

@@ -63,7 +63,7 @@ func slow(t *testing.T, name string) search {
 // gets 409, and what it has computed harms nothing.
 func TestAStoppedWorkerHarmsNothing(t *testing.T) {
 	p := start(t, platform.Options{Coordinator: []string{"COORDINATOR_LEASE_TTL=2s"}})
-	coordinator(t, p, "coordinator", false)
+	coordinator(t, p)
 	stopped := worker(t, p, "stopped")
 	c := newClient(t, p)
 	s := slow(t, "stopped")
@@ -121,7 +121,7 @@ func TestClocksMayBeAnHourOff(t *testing.T) {
 	for _, skew := range []string{"+1h", "-1h"} {
 		t.Run(skew, func(t *testing.T) {
 			p := start(t, platform.Options{Postgres: skewed(t, skew), Coordinator: []string{"COORDINATOR_LEASE_TTL=3s"}})
-			coordinator(t, p, "coordinator", false)
+			coordinator(t, p)
 			c := newClient(t, p)
 			wantSkew(t, p, skew)
 			w := worker(t, p, "worker")
@@ -180,7 +180,7 @@ func TestWorkersOutliveTheCoordinator(t *testing.T) {
 	p := start(t, platform.Options{Coordinator: []string{"COORDINATOR_LEASE_TTL=3s"}})
 	worker(t, p, "early")
 	time.Sleep(300 * time.Millisecond) // the worker's first attempts fail
-	c1 := coordinator(t, p, "coordinator", false)
+	c1 := coordinator(t, p)
 	c := newClient(t, p)
 	s := slow(t, "outage")
 	manifest := s.write(t)
@@ -188,7 +188,7 @@ func TestWorkersOutliveTheCoordinator(t *testing.T) {
 	await(t, "the task to run", func() bool { return getJob(t, c, s.name).Status.Tasks.Running == 1 })
 	c1.Kill()
 	time.Sleep(8 * time.Second) // longer than the lease, and than the computation takes
-	coordinator(t, p, "coordinator", false)
+	coordinator(t, p)
 	scimesh(t, p, "wait", "job/"+s.name, "--timeout", "2m")
 	task := onlyTask(t, c, s.name)
 	if task.Status.Attempt != 1 || task.Status.LostLeases != 0 {
@@ -201,7 +201,7 @@ func TestWorkersOutliveTheCoordinator(t *testing.T) {
 
 func TestCancelStopsTheWorkerWithinItsHeartbeat(t *testing.T) {
 	p := start(t, platform.Options{Coordinator: []string{"COORDINATOR_LEASE_TTL=4s"}})
-	coordinator(t, p, "coordinator", false)
+	coordinator(t, p)
 	worker(t, p, "worker")
 	c := newClient(t, p)
 	s := slow(t, "unwanted")
@@ -233,7 +233,7 @@ func wantExit(t *testing.T, err error, code int) {
 // the job's attempts are not burnt on it.
 func TestAWorkerThatFailsEverythingIsQuarantined(t *testing.T) {
 	p := start(t, platform.Options{})
-	coordinator(t, p, "coordinator", false)
+	coordinator(t, p)
 	c := newClient(t, p)
 	bad := registerFake(t, p, "broken")
 	const tasks = 40
@@ -319,7 +319,7 @@ func failOne(t *testing.T, f fake) int {
 
 func TestATerminatedWorkerHandsBackAtNoCost(t *testing.T) {
 	p := start(t, platform.Options{Worker: []string{"SCIMESH_DRAIN_TIMEOUT=0s"}})
-	coordinator(t, p, "coordinator", false)
+	coordinator(t, p)
 	w := worker(t, p, "leaving")
 	c := newClient(t, p)
 	s := slow(t, "handed-back")
@@ -341,7 +341,7 @@ func TestATerminatedWorkerHandsBackAtNoCost(t *testing.T) {
 
 func TestOneWorkDirIsOneWorker(t *testing.T) {
 	p := start(t, platform.Options{})
-	coordinator(t, p, "coordinator", false)
+	coordinator(t, p)
 	c := newClient(t, p)
 	workers := func() []v1.Worker {
 		list, err := c.ListWorkers(t.Context(), wire.ListWorkersParams{})
@@ -371,7 +371,7 @@ func TestOneWorkDirIsOneWorker(t *testing.T) {
 // The settings that hold secrets do not show in the list of processes.
 func TestTokensAreNotInTheListOfProcesses(t *testing.T) {
 	p := start(t, platform.Options{})
-	procs := []*platform.Process{coordinator(t, p, "coordinator", false), worker(t, p, "worker")}
+	procs := []*platform.Process{coordinator(t, p), worker(t, p, "worker")}
 	for _, proc := range procs {
 		line, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(proc.PID()), "cmdline"))
 		if errors.Is(err, os.ErrNotExist) {

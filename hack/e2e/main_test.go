@@ -78,9 +78,9 @@ func publicTempDir(t *testing.T) string {
 	return dir
 }
 
-func coordinator(t *testing.T, p *platform.Platform, name string, own bool, env ...string) *platform.Process {
+func coordinator(t *testing.T, p *platform.Platform) *platform.Process {
 	t.Helper()
-	c, err := p.StartCoordinator(name, own, env...)
+	c, err := p.StartCoordinator("coordinator", false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,9 +93,9 @@ func coordinator(t *testing.T, p *platform.Platform, name string, own bool, env 
 	return c
 }
 
-func worker(t *testing.T, p *platform.Platform, name string, env ...string) *platform.Process {
+func worker(t *testing.T, p *platform.Platform, name string) *platform.Process {
 	t.Helper()
-	w, err := p.StartWorker(name, env...)
+	w, err := p.StartWorker(name)
 	if err != nil {
 		t.Fatal(err)
 	}

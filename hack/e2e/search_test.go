@@ -41,7 +41,7 @@ func read(t *testing.T, path string) []byte {
 // there were, or in which order they finished.
 func TestDistributedResultIsThatOfOneProcess(t *testing.T) {
 	p := start(t, platform.Options{})
-	coordinator(t, p, "coordinator", false)
+	coordinator(t, p)
 	const rows = 3500
 	path := molecules(t, rows)
 
@@ -74,7 +74,7 @@ func TestDistributedResultIsThatOfOneProcess(t *testing.T) {
 
 func TestApplyTwiceChangesNothing(t *testing.T) {
 	p := start(t, platform.Options{})
-	coordinator(t, p, "coordinator", false)
+	coordinator(t, p)
 	manifest := search{name: "twice", path: molecules(t, 100), rows: 50, parameters: `{query_smiles: CCO}`}.write(t)
 	for i, want := range []string{"job/twice created\n", "job/twice unchanged\n"} {
 		if got := scimesh(t, p, "apply", "-f", manifest); got != want {
@@ -87,7 +87,7 @@ func TestApplyTwiceChangesNothing(t *testing.T) {
 // by another one; the file is the same.
 func TestATaskThatFailsOnceIsComputedAgain(t *testing.T) {
 	p := start(t, platform.Options{})
-	coordinator(t, p, "coordinator", false)
+	coordinator(t, p)
 	flaky := registerFake(t, p, "flaky")
 	manifest := search{name: "flaky", path: molecules(t, 700), rows: 100, parameters: `{query_smiles: "Cc1ccc(O)cc1N", top_k: 50}`}.write(t)
 	scimesh(t, p, "apply", "-f", manifest)
