@@ -25,6 +25,9 @@ func (l *limits) set(t Threshold, count, bits int) {
 	}
 }
 
+// fewBlocks are counted together even if their limits differ.
+const fewBlocks = 8
+
 // reaching takes the positions of [from, to) that reach the threshold.
 func (s *Searcher) reaching(l *limits, from, to int, take taker) {
 	from, to = max(from, s.x.start[l.from]), min(to, s.x.start[l.to+1])
@@ -36,7 +39,9 @@ func (s *Searcher) reaching(l *limits, from, to int, take taker) {
 		for b <= l.to && l.least[b-l.from] == least {
 			b++
 		}
-		end := (s.x.start[b] + blockSize - 1) / blockSize * blockSize
+		// A few blocks with too low a limit cost less than another call.
+		end := max(s.x.start[b], from/blockSize*blockSize+fewBlocks*blockSize)
+		end = (end + blockSize - 1) / blockSize * blockSize
 		end = min(end, to, (from/tileSize+1)*tileSize)
 		s.atLeast(from, end, least, func(position, common int) {
 			if common >= l.least[int(s.x.counts[position])-l.from] {

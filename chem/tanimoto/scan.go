@@ -2,9 +2,9 @@ package tanimoto
 
 import "math/bits"
 
-// each counts the blocks in full and takes the positions of [from, to) that
-// choose leaves of the mask of those with at least limit bits in common.
-func (s *Searcher) each(blocks []uint32, n, limit int, choose func(uint64) uint64, from, to int, take taker) {
+// each counts the blocks in full and takes the positions of [from, to) with at
+// least limit bits in common; with invert all ones, those with fewer.
+func (s *Searcher) each(blocks []uint32, n, limit int, invert uint64, from, to int, take taker) {
 	t := s.x.tiles[from/tileSize]
 	cols := s.columns(t)
 	k := s.kernel.counter(len(s.ranks))
@@ -19,7 +19,7 @@ func (s *Searcher) each(blocks []uint32, n, limit int, choose func(uint64) uint6
 			planes := s.planes[j*size:][:size]
 			first := from - from%tileSize + int(block)*64
 			for w := range blockWords {
-				mask := choose(planes[k.planes*blockWords+w]) & within(first+64*w, from, to)
+				mask := (planes[k.planes*blockWords+w] ^ invert) & within(first+64*w, from, to)
 				if mask != 0 {
 					takeWord(planes[w:], mask, first+64*w, shift, take)
 				}

@@ -47,7 +47,7 @@ func (s *Searcher) Search(ctx context.Context, q Query) ([]Hit, error) {
 		q.Tie = cmp.Compare[int]
 	}
 	s.setQuery(q.Fingerprint)
-	f := &finding{hitHeap: hitHeap{k: q.K, order: q.order()}, query: q}
+	f := &finding{hitHeap: hitHeap{k: q.K, farthest: q.Farthest, tie: q.Tie}, query: q}
 	var err error
 	switch {
 	case q.Farthest:
@@ -62,14 +62,6 @@ func (s *Searcher) Search(ctx context.Context, q Query) ([]Hit, error) {
 	}
 	s.searchTail(f)
 	return f.sorted(), nil
-}
-
-func (q *Query) order() func(a, b Hit) int {
-	tie := q.Tie
-	if q.Farthest {
-		return func(a, b Hit) int { return cmp.Or(a.Compare(b.Score), tie(a.Row, b.Row)) }
-	}
-	return func(a, b Hit) int { return cmp.Or(b.Compare(a.Score), tie(a.Row, b.Row)) }
 }
 
 // finding is the state of one search.
@@ -88,7 +80,7 @@ func (f *finding) reaches(s Score) bool {
 // similarity of the last of K, whichever is the stricter.
 func (f *finding) threshold() Threshold {
 	if f.full() {
-		return scoreThreshold(f.hits[0].Score)
+		return scoreThreshold(f.entries[0].Score)
 	}
 	return f.query.Threshold
 }
@@ -120,7 +112,6 @@ func (s *Searcher) reach(ctx context.Context, f *finding) error {
 // of on bits, the number that allows the larger similarity first, until neither
 // side allows what the last of K has.
 func (s *Searcher) nearest(ctx context.Context, f *finding) error {
-	take := s.take(f)
 	down, up := s.count, s.count+1
 	for down >= 0 || up <= s.x.bits {
 		if err := ctx.Err(); err != nil {
@@ -140,23 +131,37 @@ func (s *Searcher) nearest(ctx context.Context, f *finding) error {
 		if f.threshold().least(s.count, b) > min(s.count, b) {
 			return nil
 		}
-		s.nearestOf(f, b, take)
+		s.nearestOf(f, b)
 	}
 	return nil
 }
 
 // nearestOf searches the positions with b on bits.
-func (s *Searcher) nearestOf(f *finding, b int, take taker) {
-	for from, end := s.x.start[b], s.x.start[b+1]; from < end; {
-		to := min(end, (from/tileSize+1)*tileSize)
-		if !f.full() {
-			// Everything is a hit yet: no more of that than needed.
-			to = min(to, (from/blockSize+1+f.k/blockSize)*blockSize)
+func (s *Searcher) nearestOf(f *finding, b int) {
+	least := f.threshold().least(s.count, b)
+	take := func(position, common int) {
+		if common < least {
+			return
 		}
-		s.atLeast(from, to, f.threshold().least(s.count, b), take)
+		if f.add(Hit{int(s.x.rows[position]), Score{int32(common), int32(s.count + b - common)}}) {
+			least = f.threshold().least(s.count, b)
+		}
+	}
+	for from, end := s.x.start[b], s.x.start[b+1]; from < end; {
+		// As long as everything is a hit no more than needed; then so little at once
+		// that the limit, which is one for all of it, stays near the last of K.
+		blocks := nearestBlocks
+		if !f.full() {
+			blocks = 1 + f.k/blockSize
+		}
+		to := min(end, (from/tileSize+1)*tileSize, (from/blockSize+blocks)*blockSize)
+		s.atLeast(from, to, least, take)
 		from = to
 	}
 }
+
+// nearestBlocks are searched with one limit.
+const nearestBlocks = 16
 
 // farthest finds the least similar, in the order of positions.
 func (s *Searcher) farthest(ctx context.Context, f *finding) error {

@@ -100,7 +100,7 @@ func (s *Searcher) atLeast(from, to, limit int, take taker) {
 		clear(s.live[n : n+ahead])
 		blocks = s.live
 	}
-	s.each(blocks, n, limit, func(mask uint64) uint64 { return mask }, from, to, take)
+	s.each(blocks, n, limit, 0, from, to, take)
 }
 
 // below takes the positions of [from, to), which lie in one tile, with fewer than
@@ -108,7 +108,7 @@ func (s *Searcher) atLeast(from, to, limit int, take taker) {
 func (s *Searcher) below(from, to, limit int, take taker) {
 	blocks, n := blocksOf(from, to)
 	limit = min(limit, len(s.ranks)+1) // nobody has more: all are taken
-	s.each(blocks, n, limit, func(mask uint64) uint64 { return ^mask }, from, to, take)
+	s.each(blocks, n, limit, ^uint64(0), from, to, take)
 }
 
 // blocksOf are the blocks that hold the positions, and how many there are.

@@ -71,3 +71,31 @@ func TestScoresCompareAsFractions(t *testing.T) {
 		t.Errorf("1 of 3 prints as %v", got)
 	}
 }
+
+// TestKeysOrderAsScores compares the keys of hits with the fractions.
+func TestKeysOrderAsScores(t *testing.T) {
+	scores := rapid.Custom(func(t *rapid.T) Score {
+		union := rapid.Int32Range(0, maxBits).Draw(t, "union")
+		return Score{rapid.Int32Range(0, union).Draw(t, "common"), union}
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		a := scores.Draw(t, "a")
+		// A random neighbour, the nearest fractions there are, and its double.
+		for _, b := range []Score{scores.Draw(t, "b"), {a.Common, min(a.Union+1, maxBits)}, {max(a.Common-1, 0), max(a.Union-1, 0)}, {a.Common * 2, a.Union * 2}} {
+			if b.Common > b.Union || b.Union > maxBits {
+				continue
+			}
+			for _, farthest := range []bool{false, true} {
+				h := hitHeap{farthest: farthest, tie: func(int, int) int { return 0 }}
+				want := b.Compare(a)
+				if farthest {
+					want = -want
+				}
+				x, y := h.entry(Hit{0, a}), h.entry(Hit{1, b})
+				if got := h.order(&x, &y); got != want {
+					t.Fatalf("%v and %v, farthest %t: order %d, want %d", a, b, farthest, got, want)
+				}
+			}
+		}
+	})
+}
