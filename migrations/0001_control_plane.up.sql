@@ -46,6 +46,7 @@ COMMENT ON COLUMN artifacts.storage_key IS 'key in the blob store; equal bytes s
 CREATE UNIQUE INDEX artifacts_task_kind_key ON artifacts (task_id, kind) WHERE task_id IS NOT NULL;
 CREATE INDEX artifacts_job_idx ON artifacts (job_id, kind) WHERE job_id IS NOT NULL;
 CREATE INDEX artifacts_sha256_idx ON artifacts (sha256);
+CREATE INDEX artifacts_upload_idx ON artifacts (created_at) WHERE kind = 'input' AND job_id IS NULL;
 
 CREATE TABLE jobs (
     id                         uuid PRIMARY KEY,
