@@ -36,11 +36,11 @@ func (s *Searcher) Pairs(ctx context.Context, t Threshold, share Share, emit fun
 	p := &pairing{Searcher: s, threshold: t, share: share, emit: emit, limits: map[int]*limits{}}
 	// A tile's columns stay in the cache while all queries pass over it.
 	for from := range s.x.tiles {
-		for word := 0; word*64 < min(len(s.x.rows), (from+1)*tileSize); word++ {
+		for block := 0; block*blockSize < min(len(s.x.rows), (from+1)*tileSize); block++ {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			if err := p.queries(word, from*tileSize); err != nil {
+			if err := p.queries(block, from*tileSize); err != nil {
 				return err
 			}
 		}
@@ -56,28 +56,27 @@ type pairing struct {
 	emit      func(Pair) error
 	err       error // emit's first
 
-	limits map[int]*limits // by the number of on bits
-	lists  [64][]uint32    // ranks of the columns of 64 positions
+	limits map[int]*limits     // by the number of on bits
+	lists  [blockSize][]uint32 // ranks of the columns of a block's positions
 }
 
-// queries compares the 64 positions of a word with the tile that begins at first.
-func (p *pairing) queries(word, first int) error {
-	// Words of one cache line go to one share.
-	if word/blockWords%p.share.Of != p.share.Index {
+// queries compares the positions of a block with the tile that begins at first.
+func (p *pairing) queries(block, first int) error {
+	if block%p.share.Of != p.share.Index {
 		return nil
 	}
-	last := min(word*64+64, len(p.x.rows)) - 1
+	last := min((block+1)*blockSize, len(p.x.rows)) - 1
 	if p.end(last) <= first {
 		return nil
 	}
-	p.readColumns(word)
-	for position := word * 64; position <= last; position++ {
+	p.readColumns(block)
+	for position := block * blockSize; position <= last; position++ {
 		from, to := max(first, position+1), min(first+tileSize, p.end(position))
 		if from >= to {
 			continue
 		}
 		p.count, p.stride = int(p.x.counts[position]), 0
-		p.ranks = p.lists[position%64]
+		p.ranks = p.lists[position%blockSize]
 		p.reaching(p.limit(p.count), from, to, func(other, common int) { p.found(position, other, common) })
 		if p.err != nil {
 			return p.err
@@ -110,17 +109,21 @@ func (p *pairing) limit(count int) *limits {
 	return l
 }
 
-// readColumns lists which columns 64 positions have on, rarest first.
-func (p *pairing) readColumns(word int) {
+// readColumns lists which columns the positions of a block have on, rarest first.
+// It takes a whole cache line of each column, since every one is a miss.
+func (p *pairing) readColumns(block int) {
 	for i := range p.lists {
 		p.lists[i] = p.lists[i][:0]
 	}
-	t := p.x.tiles[word/tileWords]
+	t := p.x.tiles[block*blockSize/tileSize]
+	first := block * blockWords % tileWords
 	for rank := p.x.unused; rank < p.x.bits; rank++ {
-		w := t.bits[int(p.x.columns[rank])*t.stride+word%tileWords]
-		for ; w != 0; w &= w - 1 {
-			i := bits.TrailingZeros64(w)
-			p.lists[i] = append(p.lists[i], uint32(rank))
+		at := int(p.x.columns[rank])*t.stride + first
+		for i, w := range t.bits[at : at+blockWords] {
+			for ; w != 0; w &= w - 1 {
+				position := 64*i + bits.TrailingZeros64(w)
+				p.lists[position] = append(p.lists[position], uint32(rank))
+			}
 		}
 	}
 }
