@@ -65,7 +65,7 @@ func TestFaultsOfEveryKindAtOnce(t *testing.T) {
 			want = append(want, "metadata.name")
 		}
 		for _, field := range want {
-			if status != http.StatusBadRequest || !strings.Contains(string(answer), `"field":"`+field+`"`) {
+			if status != http.StatusBadRequest || !strings.Contains(answer, `"field":"`+field+`"`) {
 				t.Errorf("%s: %d %s lacks %s", request, status, answer, field)
 			}
 		}
