@@ -85,7 +85,7 @@ func TestApply(t *testing.T) {
 		"nothing":                     {files: []string{"nothing.yaml", "# empty\n"}, want: "nothing.yaml: no Job in it"},
 		"a folder without manifests":  {files: []string{"empty/readme.txt", "x"}, args: []string{"-f", filepath.Join(dir, "empty")}, want: "empty: no .yaml, .yml or .json file in it"},
 		"--input for several":         {files: []string{"pair.yaml", manifestOf("x") + "---\n" + manifestOf("z")}, args: []string{"--input", more}, want: "--input: goes with one Job, and there are 2"},
-		"an input that is a folder":   {files: []string{"dir.yaml", strings.Replace(manifestOf("x"), "molecules.tsv", "bad", 1)}, want: "dir.yaml: spec.input.path: bad is not a file"},
+		"an input that is a folder":   {files: []string{"folder/readme.txt", "x", "dir.yaml", strings.Replace(manifestOf("x"), "molecules.tsv", "folder", 1)}, want: "dir.yaml: spec.input.path: folder is not a file"},
 		"a file that does not exist":  {args: []string{"-f", filepath.Join(dir, "none.yaml")}, want: "stat none.yaml: no such file or directory"},
 		"an artifact that is nowhere": {files: []string{"gone.yaml", strings.Replace(manifestOf("x"), "path: molecules.tsv", "sha256: '"+digest(1)+"'", 1)}, want: "gone.yaml: spec.input.sha256: no uploaded input has this SHA-256"},
 	} {
