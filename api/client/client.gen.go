@@ -258,7 +258,7 @@ type ClientInterface interface {
 	// Corresponds with GET /openapi.yaml (the `GetOpenAPI` operationId).
 	GetOpenAPI(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetReadiness Whether the process can do its work: database, schema, storage
+	// GetReadiness Whether the process can do its work: it reaches a database with its schema, and is not shutting down
 	//
 	// Corresponds with GET /readyz (the `GetReadiness` operationId).
 	GetReadiness(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -878,7 +878,7 @@ func (c *Raw) GetOpenAPI(ctx context.Context, reqEditors ...RequestEditorFn) (*h
 	return c.Client.Do(req)
 }
 
-// GetReadiness Whether the process can do its work: database, schema, storage
+// GetReadiness Whether the process can do its work: it reaches a database with its schema, and is not shutting down
 //
 // Corresponds with GET /readyz (the `GetReadiness` operationId).
 func (c *Raw) GetReadiness(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {

@@ -89,7 +89,7 @@ type ServerInterface interface {
 	// GetOpenAPI This document
 	// (GET /openapi.yaml)
 	GetOpenAPI(w http.ResponseWriter, r *http.Request)
-	// GetReadiness Whether the process can do its work: database, schema, storage
+	// GetReadiness Whether the process can do its work: it reaches a database with its schema, and is not shutting down
 	// (GET /readyz)
 	GetReadiness(w http.ResponseWriter, r *http.Request)
 	// ListTasks List tasks
@@ -3402,7 +3402,7 @@ type StrictServerInterface interface {
 	// GetOpenAPI This document
 	// (GET /openapi.yaml)
 	GetOpenAPI(ctx context.Context, request GetOpenAPIRequestObject) (GetOpenAPIResponseObject, error)
-	// GetReadiness Whether the process can do its work: database, schema, storage
+	// GetReadiness Whether the process can do its work: it reaches a database with its schema, and is not shutting down
 	// (GET /readyz)
 	GetReadiness(ctx context.Context, request GetReadinessRequestObject) (GetReadinessResponseObject, error)
 	// ListTasks List tasks

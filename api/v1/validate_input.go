@@ -136,8 +136,9 @@ func sameHost(entry, host, port string) bool {
 	return entry == host || entry == "["+host+"]"
 }
 
-// isInternal tells hosts that mean the worker's own machine or network. A name
-// that resolves to such an address is the worker's to refuse, as it connects.
+// isInternal tells hosts that mean the worker's own machine or network by how
+// they are written. What a name resolves to is not examined: the allow-list
+// says which names are trusted.
 func isInternal(host string) bool {
 	if host == "localhost" || strings.HasSuffix(host, ".localhost") || !strings.Contains(host, ".") && !strings.Contains(host, ":") {
 		return true
