@@ -82,10 +82,11 @@ func (s *Store) recordBatch(ctx context.Context, items []RecordTaskArtifactParam
 	return results, nil
 }
 
-// completeTasksSQL completes tasks and counts them in their jobs. Jobs are
-// locked in order of id, so that two coordinators cannot block each other. The
-// row lock on the job also makes the counters exact when the last tasks of a job end at
-// the same moment: who comes second sees the first one's count, and notifies.
+// completeTasksSQL completes tasks and counts them in their jobs. The row lock
+// of the update of a job makes the counters exact when the last tasks of a job
+// end at the same moment: who comes second sees the first one's count, and
+// notifies. Jobs are not locked before they are updated: two coordinators that
+// did so within one statement waited for each other, until the server ended one.
 // The lists of ids beside the joins keep every plan to the rows of the batch.
 const completeTasksSQL = `
 WITH done AS (
@@ -115,19 +116,12 @@ WITH done AS (
     WHERE  id IN (SELECT worker FROM done)
     AND    id = ANY (@workers::uuid[])
     AND    (failure_streak <> '{}' OR quarantines > 0)
-), locked AS MATERIALIZED (
-    SELECT id
-    FROM   jobs
-    WHERE  id = ANY (ARRAY(SELECT job_id FROM done))
-    ORDER BY id
-    FOR NO KEY UPDATE
 ), counted AS (
     UPDATE jobs j
     SET    completed_tasks = j.completed_tasks + d.tasks, version = j.version + 1,
            updated_at = coalesce(@now::timestamptz, now())
-    FROM   locked, (SELECT job_id, count(*) AS tasks FROM done GROUP BY job_id) d
-    WHERE  j.id = locked.id
-    AND    d.job_id = locked.id
+    FROM   (SELECT job_id, count(*) AS tasks FROM done GROUP BY job_id) d
+    WHERE  j.id = d.job_id
     RETURNING CASE WHEN j.completed_tasks + j.failed_tasks + j.cancelled_tasks = j.total_tasks
                    THEN pg_notify('` + ChannelJobs + `', j.id::text)::text END
 )
