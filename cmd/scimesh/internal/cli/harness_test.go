@@ -113,13 +113,13 @@ func (c *caller) start(args ...string) *started {
 // wait returns how it ended.
 func (s *started) wait() result {
 	s.t.Helper()
+	var code int
 	select {
-	case code := <-s.code:
-		return result{code, s.out.String(), s.err.String()}
+	case code = <-s.code:
 	case <-time.After(time.Minute):
 		s.t.Fatalf("scimesh %s does not end\n%s%s", strings.Join(s.args, " "), s.out.String(), s.err.String())
 	}
-	panic("unreachable")
+	return result{code, s.out.String(), s.err.String()}
 }
 
 // sees waits until the output, or the complaints, hold a text.
