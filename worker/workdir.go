@@ -74,7 +74,10 @@ func (d *workDir) writePID() error {
 	return err
 }
 
-func (d *workDir) close() { _ = d.lock.Close() }
+func (d *workDir) close() {
+	_ = unlock(d.lock)
+	_ = d.lock.Close()
+}
 
 // identity returns the kept identity, zero if there is none. A damaged file is
 // an error that the caller may take for none: identities are cheap.

@@ -21,5 +21,10 @@ func (s *Store) lockName(name string, mode lockMode) (unlock func(), err error) 
 		f.Close() // nothing was written
 		return nil, err
 	}
-	return func() { f.Close() }, nil // nothing was written
+	return func() {
+		// Closing alone would keep the lock for as long as a child of this
+		// process, between its fork and its exec, holds a copy of f.
+		_ = unlockFile(f)
+		f.Close() // nothing was written
+	}, nil
 }

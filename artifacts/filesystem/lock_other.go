@@ -19,5 +19,6 @@ var errNoLocks = errors.New("no flock on this platform, which a shared folder ne
 // Without locks New fails, so nothing here is reached later.
 
 func lock(*os.File, lockMode) error  { return errNoLocks }
+func unlockFile(*os.File) error      { return errNoLocks }
 func tryLock(*os.File) (bool, error) { return false, errNoLocks }
 func isFull(error) bool              { return false }

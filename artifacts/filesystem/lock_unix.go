@@ -15,10 +15,12 @@ const (
 	exclusive lockMode = syscall.LOCK_EX
 )
 
-// lock waits for a lock on f, which lasts until f is closed.
+// lock waits for a lock on f, which lasts until unlockFile.
 func lock(f *os.File, mode lockMode) error {
 	return flock(f, int(mode))
 }
+
+func unlockFile(f *os.File) error { return flock(f, syscall.LOCK_UN) }
 
 // tryLock takes an exclusive lock on f, or reports that another holds one.
 func tryLock(f *os.File) (bool, error) {

@@ -77,7 +77,7 @@ func Start(ctx context.Context, opts Options) (_ *Cluster, err error) {
 	}
 	c := &Cluster{dir: dir, lock: lock, done: make(chan struct{})}
 	if err := c.start(ctx, opts, id); err != nil {
-		lock.Close()
+		unlockFile(lock)
 		return nil, err
 	}
 	go c.giveUpWhenEnded()
@@ -89,7 +89,7 @@ func Start(ctx context.Context, opts Options) (_ *Cluster, err error) {
 func (c *Cluster) giveUpWhenEnded() {
 	<-c.server.done
 	endOrphans(c.dataDir())
-	c.lock.Close()
+	unlockFile(c.lock)
 	close(c.done)
 }
 

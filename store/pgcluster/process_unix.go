@@ -29,6 +29,13 @@ func lockFile(path string) (*os.File, error) {
 	return f, nil
 }
 
+// unlockFile gives the lock up at once. Closing alone would keep it for as long
+// as a child of this process, between its fork and its exec, holds a copy of f.
+func unlockFile(f *os.File) {
+	_ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN)
+	_ = f.Close()
+}
+
 func signalFast(pid int) error      { return ignoreGone(syscall.Kill(pid, syscall.SIGINT)) }
 func signalImmediate(pid int) error { return ignoreGone(syscall.Kill(pid, syscall.SIGQUIT)) }
 

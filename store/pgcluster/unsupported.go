@@ -26,6 +26,8 @@ func (identity) command(ctx context.Context, path string, args ...string) *exec.
 
 func lockFile(string) (*os.File, error) { return nil, errUnsupported }
 
+func unlockFile(*os.File) {}
+
 func signalFast(int) error { return errUnsupported }
 
 func signalImmediate(int) error { return errUnsupported }
