@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 
+	"scimesh.dev/scimesh/workloads/shards"
 	"scimesh.dev/scimesh/workloads/table"
 )
 
@@ -101,7 +102,7 @@ func (s *scorer) score(b *batch) {
 func (s *scorer) scoreRow(b *batch, r *row) error {
 	smiles := b.smiles(r)
 	if err := s.engine.Fingerprint(s.bits[:], smiles); err != nil {
-		r.outcome, r.reason = rejected, rejectReason(err)
+		r.outcome, r.reason = rejected, shards.RejectReason(err)
 		return nil
 	}
 	if s.query.id != nil && string(b.id(r)) == *s.query.id {

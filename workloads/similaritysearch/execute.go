@@ -6,6 +6,7 @@ import (
 
 	v1 "scimesh.dev/scimesh/api/v1"
 	"scimesh.dev/scimesh/workloads"
+	"scimesh.dev/scimesh/workloads/shards"
 	"scimesh.dev/scimesh/workloads/table"
 )
 
@@ -19,7 +20,7 @@ func (w *Workload) Execute(ctx context.Context, req workloads.TaskRequest) (work
 	if err != nil {
 		return workloads.TaskResult{}, workloads.Errorf(ReasonQueryInvalid, "query_smiles: %s", err)
 	}
-	r, err := table.NewReader(&contextReader{ctx: ctx, r: req.Input}, table.Options{})
+	r, err := table.NewReader(&shards.ContextReader{Ctx: ctx, R: req.Input}, table.Options{})
 	if err != nil {
 		return workloads.TaskResult{}, err
 	}
@@ -44,8 +45,11 @@ type collector struct {
 }
 
 func newCollector(s search, req workloads.TaskRequest) *collector {
-	return &collector{req: req, hits: newTopK(s.order, s.TopK), ledger: newLedger()}
+	return &collector{req: req, hits: newTopK(s.order, s.TopK), ledger: shards.NewLedger()}
 }
+
+// queryMolecule is the reason why rows are excluded.
+const queryMolecule = "QueryMolecule"
 
 // maxLoggedRejects bounds the rejected rows that the log names one by one.
 const maxLoggedRejects = 20
@@ -73,7 +77,7 @@ func (c *collector) collect(b *batch) {
 
 func (c *collector) reject(b *batch, r *row) {
 	c.ledger.Rejected[r.reason]++
-	c.rejects = appendReject(c.rejects, r.number, validText(b.id(r)), r.reason)
+	c.rejects = appendReject(c.rejects, r.number, shards.ValidText(b.id(r)), r.reason)
 	c.logged++
 	switch {
 	case c.logged <= maxLoggedRejects:
@@ -98,7 +102,7 @@ func (c *collector) finish() (workloads.TaskResult, error) {
 	c.logf("read %d rows: %d scored, %d excluded, %d rejected; %d hits",
 		c.ledger.RowsRead, c.ledger.Scored, c.ledger.Excluded[queryMolecule], rejects, len(hits))
 	return workloads.TaskResult{
-		ContentType: csvType,
+		ContentType: shards.CSVType,
 		Metrics: map[string]any{
 			"processed_rows": c.ledger.RowsRead,
 			"scored_rows":    c.ledger.Scored,

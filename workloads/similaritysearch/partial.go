@@ -11,8 +11,6 @@ import (
 	"scimesh.dev/scimesh/workloads/csvfile"
 )
 
-const csvType = "text/csv; charset=utf-8"
-
 // Kinds of records in a partial result.
 const (
 	kindHit    = "hit"

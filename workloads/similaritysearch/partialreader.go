@@ -10,6 +10,7 @@ import (
 
 	v1 "scimesh.dev/scimesh/api/v1"
 	"scimesh.dev/scimesh/workloads/csvfile"
+	"scimesh.dev/scimesh/workloads/shards"
 	"scimesh.dev/scimesh/workloads/table"
 )
 
@@ -136,7 +137,7 @@ func (p *partialReader) reject(f [][]byte) (record, error) {
 	n, err := parseCount(f[1], maxCount)
 	reason := string(f[6])
 	switch {
-	case err != nil || !reasonPattern.MatchString(reason) || !empty(f[3], f[4], f[5]):
+	case err != nil || !shards.ValidReason(reason) || !empty(f[3], f[4], f[5]):
 		return record{}, fmt.Errorf("reject after row %d is malformed", p.lastRow)
 	case len(p.counts) > 0:
 		return record{}, errors.New("reject after counts")
@@ -145,7 +146,7 @@ func (p *partialReader) reject(f [][]byte) (record, error) {
 	}
 	p.lastRow = n
 	p.rejects[reason]++
-	if len(p.rejects) > maxReasons {
+	if len(p.rejects) > shards.MaxReasons {
 		return record{}, errors.New("too many reasons")
 	}
 	return record{kind: kindReject, row: n, id: f[2], reason: reason}, nil
@@ -157,7 +158,7 @@ func (p *partialReader) count(f [][]byte) error {
 	if _, known := p.counts[name]; known || err != nil || !empty(f[2], f[3], f[4], f[5]) || !validCount(name) {
 		return fmt.Errorf("count %.80q is malformed", name)
 	}
-	if len(p.counts) > maxReasons {
+	if len(p.counts) > shards.MaxReasons {
 		return errors.New("too many counts")
 	}
 	p.counts[name] = n
@@ -172,7 +173,7 @@ func validCount(name string) bool {
 	if !ok {
 		reason, ok = strings.CutPrefix(name, countRejected)
 	}
-	return ok && reasonPattern.MatchString(reason)
+	return ok && shards.ValidReason(reason)
 }
 
 // end checks that nothing follows and that the counts add up.
@@ -189,7 +190,7 @@ func (p *partialReader) end(f [][]byte) error {
 	_, hasRead := p.counts[countRead]
 	_, hasScored := p.counts[countScored]
 	switch {
-	case !hasRead || !hasScored || !balanced(l):
+	case !hasRead || !hasScored || !shards.Balanced(l):
 		return errors.New("the counts do not add up")
 	case !p.rejectsAgree(l):
 		return errors.New("the counts do not agree with the rejects")
@@ -218,7 +219,7 @@ func (p *partialReader) rejectsAgree(l v1.Ledger) bool {
 
 // ledger returns the counts, without those that are zero.
 func (p *partialReader) ledger() v1.Ledger {
-	l := newLedger()
+	l := shards.NewLedger()
 	for name, n := range p.counts {
 		if reason, ok := strings.CutPrefix(name, countExcluded); ok && n > 0 {
 			l.Excluded[reason] = n

@@ -8,27 +8,12 @@ import (
 	"io"
 
 	"scimesh.dev/scimesh/workloads"
+	"scimesh.dev/scimesh/workloads/shards"
 	"scimesh.dev/scimesh/workloads/table"
 )
 
-const (
-	// defaultRows is the size of a shard if the Job does not say.
-	defaultRows = 100_000
-	// maxTasks bounds the tasks of a Job, which the plan holds in memory.
-	maxTasks = 100_000
-	// checkEvery is how many rows are read between looks at the context.
-	checkEvery = 1024
-)
-
-// taskNotes are what the reducer has to know of a shard: it holds Rows of the
-// Span input rows from FirstRow on; the others are in the plan's rejects.
-type taskNotes struct {
-	FirstRow int64 `json:"first_row"`
-	Rows     int64 `json:"rows"`
-	Span     int64 `json:"span"`
-}
-
-var emptyObject = json.RawMessage(`{}`)
+// checkEvery is how many rows are read between looks at the context.
+const checkEvery = 1024
 
 // Plan reads the input once, cuts it into shards and finds the query.
 func (w *Workload) Plan(ctx context.Context, req workloads.PlanRequest) (workloads.Plan, error) {
@@ -44,14 +29,14 @@ func (w *Workload) Plan(ctx context.Context, req workloads.PlanRequest) (workloa
 		return workloads.Plan{}, err
 	}
 	defer in.Close()
-	r, err := table.NewReader(&contextReader{ctx: ctx, r: in}, table.Options{})
+	r, err := table.NewReader(&shards.ContextReader{Ctx: ctx, R: in}, table.Options{})
 	if err != nil {
 		return workloads.Plan{}, err
 	}
 	defer r.Close()
 
-	s := newSharder(ctx, req.Files, req.Sharding.Rows)
-	defer s.abort()
+	s := shards.NewCutter(ctx, req.Files, req.Sharding.Rows)
+	defer s.Abort()
 	finder := newFinder(w, p.QueryID)
 	if err := scan(ctx, r, p.MaxRows, s, finder, req.Progress); err != nil {
 		return workloads.Plan{}, err
@@ -61,12 +46,19 @@ func (w *Workload) Plan(ctx context.Context, req workloads.PlanRequest) (workloa
 			return workloads.Plan{}, err
 		}
 	}
-	return s.plan(p)
+	cut, err := s.Finish()
+	if err != nil {
+		return workloads.Plan{}, err
+	}
+	p.MaxRows = 0
+	return workloads.Plan{
+		Tasks: cut.Tasks, Shared: p.encode(), Notes: shards.EmptyObject, RowsRead: cut.RowsRead, Rejects: cut.Rejects,
+	}, nil
 }
 
-// scan gives the first maxRows rows (0: all) to the sharder, and all rows to
+// scan gives the first maxRows rows (0: all) to the cutter, and all rows to
 // the finder until it is done.
-func scan(ctx context.Context, r *table.Reader, maxRows int64, s *sharder, f *finder, progress func(int64)) error {
+func scan(ctx context.Context, r *table.Reader, maxRows int64, s *shards.Cutter, f *finder, progress func(int64)) error {
 	for n := 0; ; n++ {
 		if n%checkEvery == 0 {
 			if err := ctx.Err(); err != nil {
@@ -88,7 +80,7 @@ func scan(ctx context.Context, r *table.Reader, maxRows int64, s *sharder, f *fi
 			return err
 		}
 		if !beyond {
-			if err := s.add(row); err != nil {
+			if err := s.Add(row); err != nil {
 				return err
 			}
 		}
@@ -113,31 +105,12 @@ func (w *Workload) planChunks(req workloads.PlanRequest, p parameters) (workload
 		return refuse("query_id cannot be looked up in an input of chunks, which only workers read; use query_smiles")
 	case p.MaxRows > 0:
 		return refuse("max_rows cannot be used with an input of chunks, whose rows are not known beforehand")
-	case len(req.Chunks) == 0 || len(req.Chunks) > maxTasks:
-		return refuse(fmt.Sprintf("an input of chunks must have 1 to %d of them", maxTasks))
+	case len(req.Chunks) == 0 || len(req.Chunks) > shards.MaxTasks:
+		return refuse(fmt.Sprintf("an input of chunks must have 1 to %d of them", shards.MaxTasks))
 	}
 	tasks := make([]workloads.TaskPlan, len(req.Chunks))
 	for i := range tasks {
-		tasks[i] = workloads.TaskPlan{Parameters: emptyObject, Notes: emptyObject}
+		tasks[i] = workloads.TaskPlan{Parameters: shards.EmptyObject, Notes: shards.EmptyObject}
 	}
-	return workloads.Plan{Tasks: tasks, Shared: p.encode(), Notes: emptyObject, RowsRead: -1}, nil
-}
-
-// contextReader stops reading when its context ends, and remembers the first
-// error of reading, to tell it from what is wrong with what was read.
-type contextReader struct {
-	ctx context.Context // lives as long as the call that got it
-	r   io.Reader
-	err error
-}
-
-func (r *contextReader) Read(p []byte) (int, error) {
-	if r.err = r.ctx.Err(); r.err != nil {
-		return 0, r.err
-	}
-	n, err := r.r.Read(p)
-	if err != nil && !errors.Is(err, io.EOF) {
-		r.err = err
-	}
-	return n, err
+	return workloads.Plan{Tasks: tasks, Shared: p.encode(), Notes: shards.EmptyObject, RowsRead: -1}, nil
 }

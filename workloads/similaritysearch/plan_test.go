@@ -14,6 +14,7 @@ import (
 
 	v1 "scimesh.dev/scimesh/api/v1"
 	"scimesh.dev/scimesh/workloads"
+	"scimesh.dev/scimesh/workloads/shards"
 	"scimesh.dev/scimesh/workloads/workloadtest"
 )
 
@@ -87,8 +88,8 @@ func TestMaxRows(t *testing.T) {
 
 // fill puts empty maps where there are none.
 func fill(l v1.Ledger) v1.Ledger {
-	full := newLedger()
-	addLedger(&full, l)
+	full := shards.NewLedger()
+	shards.AddLedger(&full, l)
 	return full
 }
 
@@ -121,7 +122,7 @@ func TestPlanRefuses(t *testing.T) {
 		"id of a SMILES with NUL": {header + "A\tC\x00\n", `{"query_id":"A"}`, "QueryInvalid", "its SMILES: must not contain NUL"},
 		"cut off gzip":            {string(gz[:len(gz)/2]), `{"query_smiles":"C"}`, "InputCorrupt", fmt.Sprintf("ends too early, at byte %d", len(gz)/2)},
 		"cut off, query found":    {string(gz[:len(gz)-3]), `{"query_id":"M1"}`, "InputCorrupt", fmt.Sprintf("ends too early, at byte %d", len(gz)-3)},
-		"too many tasks": {header + strings.Repeat("A\tC\n", maxTasks+1), `{"query_smiles":"C"}`, "InvalidParameters",
+		"too many tasks": {header + strings.Repeat("A\tC\n", shards.MaxTasks+1), `{"query_smiles":"C"}`, "InvalidParameters",
 			"sharding.rows of 1 makes more than 100000 tasks"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"scimesh.dev/scimesh/chem"
-	"scimesh.dev/scimesh/chem/perceive"
 )
 
 const (
@@ -85,13 +84,4 @@ func explain(err error) error {
 		return err
 	}
 	return fmt.Errorf("%w\n    %s", err, strings.ReplaceAll(syntax.Caret(), "\n", "\n    "))
-}
-
-// rejectReason names why the engine refused a SMILES.
-func rejectReason(err error) string {
-	var sanitize *chem.SanitizeError
-	if errors.As(err, &sanitize) && sanitize.Step == perceive.StepWorkLimit {
-		return engineLimit
-	}
-	return invalidSMILES
 }

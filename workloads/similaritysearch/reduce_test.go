@@ -10,6 +10,7 @@ import (
 
 	"scimesh.dev/scimesh/workloads"
 	"scimesh.dev/scimesh/workloads/local"
+	"scimesh.dev/scimesh/workloads/shards"
 	"scimesh.dev/scimesh/workloads/workloadtest"
 )
 
@@ -125,7 +126,7 @@ func TestLedgerMismatch(t *testing.T) {
 	short := j.Partials(good)
 	short[1].Open = j.Partials([][]byte{shorter})[0].Open
 	noted := j.Partials(good)
-	noted[1].Notes = emptyObject
+	noted[1].Notes = shards.EmptyObject
 	for name, change := range map[string]func(*workloads.ReduceRequest){
 		"a task read too little":         func(r *workloads.ReduceRequest) { r.Partials = workloadtest.Sequence(short) },
 		"the notes are gone":             func(r *workloads.ReduceRequest) { r.Partials = workloadtest.Sequence(noted) },

@@ -1,8 +1,9 @@
-package similaritysearch
+package shards
 
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -18,20 +19,35 @@ type planReject struct {
 
 // planRejects reads the planner's list of rejects, which looks one ahead.
 type planRejects struct {
+	file    io.ReadCloser // nil if there is no list
 	r       *bufio.Reader
 	line    []byte
 	current planReject
 	more    bool
 }
 
-// newPlanRejects reads r, or an empty list if r is nil.
-func newPlanRejects(r io.Reader) (*planRejects, error) {
+// openPlanRejects opens the list; open is nil if there is none.
+func openPlanRejects(ctx context.Context, open func(context.Context) (io.ReadCloser, error)) (*planRejects, error) {
 	p := &planRejects{}
-	if r == nil {
+	if open == nil {
 		return p, nil
 	}
-	p.r = bufio.NewReaderSize(r, 32<<10)
-	return p, p.advance()
+	var err error
+	if p.file, err = open(ctx); err != nil {
+		return nil, fmt.Errorf("open planner's rejects: %w", err)
+	}
+	p.r = bufio.NewReaderSize(&ContextReader{Ctx: ctx, R: p.file}, 32<<10)
+	if err := p.advance(); err != nil {
+		p.close()
+		return nil, err
+	}
+	return p, nil
+}
+
+func (p *planRejects) close() {
+	if p.file != nil {
+		_ = p.file.Close() // it was only read
+	}
 }
 
 // upTo reports whether there is a reject of a row of at most that number.
