@@ -1,3 +1,4 @@
+DROP TABLE sessions;
 DROP TABLE coordinators;
 DROP TABLE events;
 DROP TABLE task_logs;

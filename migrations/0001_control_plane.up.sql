@@ -246,3 +246,12 @@ CREATE TABLE coordinators (
 );
 
 COMMENT ON TABLE coordinators IS 'Processes that serve now. After a gap in which none did, leases that lived when the last one was seen are extended: an outage of the coordinator costs no task an attempt.';
+
+CREATE TABLE sessions (
+    digest     bytea PRIMARY KEY CHECK (length(digest) = 32),
+    created_at timestamptz NOT NULL DEFAULT now(),
+    expires_at timestamptz NOT NULL CHECK (expires_at > created_at)
+);
+
+COMMENT ON TABLE sessions IS 'People who are signed in to the dashboard. Any coordinator knows them; to delete a row signs its owner out everywhere.';
+COMMENT ON COLUMN sessions.digest IS 'HMAC-SHA256 of the cookie under the operator''s token: a stolen row opens nothing, and a new token ends all sessions';

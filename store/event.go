@@ -57,6 +57,13 @@ type eventRow struct {
 	CreatedAt time.Time
 }
 
+func (r eventRow) event() Event {
+	return Event{
+		ID: r.ID, JobID: id(r.JobID), JobName: deref(r.JobName), TaskID: id(r.TaskID), WorkerID: id(r.WorkerID),
+		Type: v1.EventType(r.Type), Reason: r.Reason, Message: r.Message, CreatedAt: r.CreatedAt.UTC(),
+	}
+}
+
 const listEventsSQL = `
 SELECT e.id, e.job_id, j.name AS job_name, e.task_id, e.worker_id, e.type, e.reason, e.message, e.created_at
 FROM   events e
@@ -84,10 +91,7 @@ func (s *Store) ListEvents(ctx context.Context, f EventFilter, p Page) (_ List[E
 	}
 	events := make([]Event, len(rows))
 	for i, r := range rows {
-		events[i] = Event{
-			ID: r.ID, JobID: id(r.JobID), JobName: deref(r.JobName), TaskID: id(r.TaskID), WorkerID: id(r.WorkerID),
-			Type: v1.EventType(r.Type), Reason: r.Reason, Message: r.Message, CreatedAt: r.CreatedAt.UTC(),
-		}
+		events[i] = r.event()
 	}
 	return page(events, p, func(e Event) any { return e.ID }), nil
 }
