@@ -21,18 +21,23 @@ func Build(rows []uint64, bits int) (*Index, error) {
 	if n := len(rows) / x.words; n > math.MaxUint32 {
 		return nil, fmt.Errorf("%d fingerprints are more than an index holds", n)
 	}
-	x.rankColumns(rows)
+	x.rankColumns(x.frequencies(rows))
 	x.sort(rows)
 	x.transpose(rows)
 	return x, nil
 }
 
-// rankColumns orders the columns by how many rows have them on.
-func (x *Index) rankColumns(rows []uint64) {
+// frequencies tells for each column how many rows have it on.
+func (x *Index) frequencies(rows []uint64) []uint32 {
 	frequency := make([]uint32, x.bits)
 	for from := 0; from < len(rows); from += x.words {
 		forBits(rows[from:from+x.words], func(c int) { frequency[c]++ })
 	}
+	return frequency
+}
+
+// rankColumns orders the columns, rarest first.
+func (x *Index) rankColumns(frequency []uint32) {
 	x.columns = make([]uint16, x.bits)
 	for c := range x.columns {
 		x.columns[c] = uint16(c)
@@ -99,26 +104,29 @@ func (x *Index) sortKey(fp []uint64) uint64 {
 
 // transpose fills the tiles.
 func (x *Index) transpose(rows []uint64) {
-	n := len(x.rows)
-	full := tileWords + paddingWord
-	rest := (n%tileSize+blockSize-1)/blockSize*blockWords + paddingWord
-	size := n / tileSize * full * (x.bits + 1)
-	if n%tileSize != 0 {
-		size += rest * (x.bits + 1)
+	x.tiles = makeTiles(0, len(x.rows), x.bits)
+	for position, row := range x.rows {
+		t := x.tiles[position/tileSize]
+		word, bit := position%tileSize/64, uint64(1)<<(position%64)
+		at := int(row) * x.words
+		forBits(rows[at:at+x.words], func(c int) { t.bits[c*t.stride+word] |= bit })
+	}
+}
+
+// makeTiles makes empty tiles for the positions [from, to). All but the last are
+// full.
+func makeTiles(from, to, bits int) []tile {
+	var tiles []tile
+	size := 0
+	for ; from < to; from += tileSize {
+		blocks := (min(tileSize, to-from) + blockSize - 1) / blockSize
+		tiles = append(tiles, tile{stride: blocks*blockWords + paddingWord})
+		size += tiles[len(tiles)-1].stride * (bits + 1)
 	}
 	arena := allocate(size)
-	for from := 0; from < n; from += tileSize {
-		t := tile{stride: full}
-		if n-from < tileSize {
-			t.stride = rest
-		}
-		words := t.stride * (x.bits + 1)
-		t.bits, arena = arena[:words:words], arena[words:]
-		for i, row := range x.rows[from:min(n, from+tileSize)] {
-			word, bit := i/64, uint64(1)<<(i%64)
-			at := int(row) * x.words
-			forBits(rows[at:at+x.words], func(c int) { t.bits[c*t.stride+word] |= bit })
-		}
-		x.tiles = append(x.tiles, t)
+	for i := range tiles {
+		words := tiles[i].stride * (bits + 1)
+		tiles[i].bits, arena = arena[:words:words], arena[words:]
 	}
+	return tiles
 }

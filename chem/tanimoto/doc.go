@@ -33,6 +33,11 @@
 // The last tile is as long as it must be. Fingerprints that are appended later
 // stay as rows, and are compared one by one, until the index is built again.
 //
+// [Index.Save] writes an index as a file, with what its fingerprints are and what
+// made them, and [Load] reads it about as fast as the index could be copied. The
+// file holds fingerprints and their row numbers alone: identifiers and structures
+// of the rows are the caller's to keep.
+//
 // # Counting
 //
 // A kernel adds the query's columns for 512 positions at once into bit planes:

@@ -1,6 +1,7 @@
 package tanimoto_test
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -66,4 +67,29 @@ func ExampleSearcher_Pairs() {
 	// Unordered output:
 	// salicylic acid and benzoic acid: 10 of 22
 	// salicylic acid and aspirin: 13 of 29
+}
+
+func ExampleLoad() {
+	x, aspirin := index()
+	var file bytes.Buffer // an *os.File otherwise
+	if err := x.Save(&file, tanimoto.Origin{Type: chem.Options{}.String(), Engine: chem.EngineName}); err != nil {
+		panic(err)
+	}
+
+	x, origin, err := tanimoto.Load(&file)
+	if err != nil {
+		panic(err)
+	}
+	if origin.Engine != chem.EngineName {
+		panic("fingerprints of another engine")
+	}
+	hits, err := x.Searcher().Search(context.Background(), tanimoto.Query{Fingerprint: aspirin, K: 1})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(origin.Type)
+	fmt.Println(acids[hits[0].Row].name)
+	// Output:
+	// Morgan radius=2 bits=2048
+	// aspirin
 }

@@ -3,6 +3,7 @@ package tanimoto
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 )
 
 const (
@@ -53,6 +54,23 @@ func (x *Index) Len() int { return len(x.rows) + len(x.tail)/x.words }
 
 // Bits is the size of a fingerprint.
 func (x *Index) Bits() int { return x.bits }
+
+// AppendRows appends the fingerprints to dst in the order of rows, as Build takes
+// them.
+func (x *Index) AppendRows(dst []uint64) []uint64 {
+	from := len(dst)
+	dst = slices.Grow(dst, x.Len()*x.words)[:from+len(x.rows)*x.words]
+	rows := dst[from:]
+	clear(rows)
+	for i, t := range x.tiles {
+		for c := range x.bits {
+			forBits(t.bits[c*t.stride:][:t.stride-paddingWord], func(position int) {
+				rows[int(x.rows[i*tileSize+position])*x.words+c/64] |= 1 << (c % 64)
+			})
+		}
+	}
+	return append(dst, x.tail...)
+}
 
 // Append adds fingerprints, one after the other, as further rows. They are kept
 // as rows and compared one by one: build the index anew once they are many.
