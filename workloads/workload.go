@@ -2,8 +2,9 @@
 // it can distribute, and the registry of the computations compiled in.
 //
 // A workload has five parts. Describe and Validate are pure. Plan reads the
-// input once and cuts it into tasks; Execute computes one task from its shard
-// alone; Reduce merges the partial results into the final file. The control
+// input once and cuts it into tasks; Execute computes one task from its inputs
+// alone; Reduce merges the partial results into the final file. A Staged
+// workload plans further tasks from the results of the first. The control
 // plane calls Plan and Reduce in the coordinator and Execute in a worker, and
 // may call each of them again after any failure, so they must depend on
 // nothing but their request: same request, same bytes. No part may hold an
@@ -37,6 +38,16 @@ type Workload interface {
 	Execute(ctx context.Context, req TaskRequest) (TaskResult, error)
 	// Reduce merges the partial results, in order of chunk index.
 	Reduce(ctx context.Context, req ReduceRequest) (ReduceResult, error)
+}
+
+// Staged is a Workload whose tasks come in two stages: those of Plan, and those
+// that can be planned only once the results of the first are there. The partial
+// results of both reach Reduce, in order of chunk index.
+type Staged interface {
+	Workload
+	// Extend returns the tasks that follow those of a Plan with More, all of
+	// which have been completed. Their chunk indexes go on where the Plan's end.
+	Extend(ctx context.Context, req ExtendRequest) (Extension, error)
 }
 
 // Files creates files that outlive the call: shards, results, rejects.
@@ -85,6 +96,10 @@ type Plan struct {
 	// RowsRead is the number of input rows that the reducer's ledger must
 	// account for, or -1 if the planner could not read the input.
 	RowsRead int64
+	// More says that Extend is to be asked for further tasks; the workload is Staged then.
+	More bool
+	// Summary is a sentence for users about what was planned, "" for the usual one.
+	Summary string
 	// Rejects lists the rows that reached no task, nil if there are none; the format is the workload's own.
 	Rejects *File
 }
@@ -93,22 +108,58 @@ type Plan struct {
 type TaskPlan struct {
 	// Input is the shard; zero for a task of PlanRequest.Chunks.
 	Input File
+	// Inputs are further files that the task reads, at most MaxInputs. Each is
+	// also the Input or the result of a task of the same Job, which keeps it alive.
+	Inputs []File
 	// Parameters hold what differs from Plan.Shared.
 	Parameters json.RawMessage
 	// Notes are for the reducer; workers never see them.
 	Notes json.RawMessage
 }
 
+// MaxInputs bounds TaskPlan.Inputs.
+const MaxInputs = 16
+
+// ExtendRequest is the input of Extend.
+type ExtendRequest struct {
+	Parameters json.RawMessage
+	// Shared, Notes and RowsRead are the plan's.
+	Shared   json.RawMessage
+	Notes    json.RawMessage
+	RowsRead int64
+	// PlanRejects opens Plan.Rejects; nil if the plan had none.
+	PlanRejects func(ctx context.Context) (io.ReadCloser, error)
+	// Tasks is the number of partials; Partials yields them by ascending chunk index.
+	Tasks    int
+	Partials iter.Seq2[Partial, error]
+	Files    Files
+	// TempDir is a folder for temporary files, "" for the system's.
+	TempDir string
+}
+
+// Extension are the tasks of the second stage.
+type Extension struct {
+	Tasks []TaskPlan
+	// Notes replace the plan's.
+	Notes json.RawMessage
+	// Summary is a sentence for users about what was planned, "" for the usual one.
+	Summary string
+}
+
 // TaskRequest is the input of Execute.
 type TaskRequest struct {
 	// Input is the shard, already verified against its checksum.
-	Input      io.Reader
+	Input io.Reader
+	// Inputs are those of TaskPlan.Inputs, verified likewise.
+	Inputs     []io.Reader
 	Parameters json.RawMessage
 	Output     io.Writer
 	// InputSize is the number of bytes of Input, for Progress; 0 if unknown.
 	InputSize int64
 	// Threads is how many goroutines the task may keep busy; at least 1.
 	Threads int
+	// TempDir is a folder for temporary files, "" for the system's.
+	TempDir string
 	// Progress, if not nil, is told the finished share, between 0 and 1.
 	Progress func(share float64)
 	// Logf, if not nil, adds a line to the attempt's log.
@@ -126,7 +177,9 @@ type TaskResult struct {
 type Partial struct {
 	ChunkIndex int32
 	Notes      json.RawMessage
-	Open       func(ctx context.Context) (io.ReadCloser, error)
+	// File is the stored result, which may be the input of a task of Extend.
+	File File
+	Open func(ctx context.Context) (io.ReadCloser, error)
 }
 
 // ReduceRequest is the input of Reduce.
@@ -142,6 +195,8 @@ type ReduceRequest struct {
 	Tasks    int
 	Partials iter.Seq2[Partial, error]
 	Files    Files
+	// TempDir is a folder for temporary files, "" for the system's.
+	TempDir string
 }
 
 // ReduceResult is the end of a Job.

@@ -33,8 +33,8 @@ type Request struct {
 	// Output gets the result, and Rejects, if not nil, the rejects, once both
 	// are known to be whole.
 	Output, Rejects io.Writer
-	// Order, if not nil, is a permutation of the chunk indices in which tasks
-	// are computed; it must not matter.
+	// Order, if not nil, is a permutation of so many numbers: the order in which
+	// the tasks of a stage are computed; it must not matter.
 	Order func(tasks int) []int
 	// Progress, if not nil, is told of each task that has ended.
 	Progress func(done, total int)
@@ -56,6 +56,14 @@ func Run(ctx context.Context, req Request) (_ workloads.ReduceResult, err error)
 	if err := r.execute(ctx); err != nil {
 		return workloads.ReduceResult{}, err
 	}
+	if r.tasks.More {
+		if err := r.extend(ctx); err != nil {
+			return workloads.ReduceResult{}, err
+		}
+		if err := r.execute(ctx); err != nil {
+			return workloads.ReduceResult{}, err
+		}
+	}
 	result, err := req.Workload.Reduce(ctx, r.reduceRequest())
 	if err != nil {
 		return workloads.ReduceResult{}, err
@@ -68,32 +76,52 @@ type runner struct {
 	req      Request
 	dir      *Dir
 	tasks    workloads.Plan
-	partials []workloads.File // by chunk index
+	partials []workloads.File // of the tasks that are computed, by chunk index
 }
 
 func (r *runner) plan(ctx context.Context) (err error) {
 	req := r.req.Plan
 	req.Files = r.dir
 	r.tasks, err = r.req.Workload.Plan(ctx, req)
-	r.partials = make([]workloads.File, len(r.tasks.Tasks))
 	return err
 }
 
+// extend adds the tasks of the second stage.
+func (r *runner) extend(ctx context.Context) error {
+	staged, ok := r.req.Workload.(workloads.Staged)
+	if !ok {
+		return fmt.Errorf("workload %s planned more tasks than it can", r.req.Workload.Name())
+	}
+	last := r.reduceRequest()
+	extension, err := staged.Extend(ctx, workloads.ExtendRequest{
+		Parameters: last.Parameters, Shared: last.Shared, Notes: last.Notes, RowsRead: last.RowsRead,
+		PlanRejects: last.PlanRejects, Tasks: last.Tasks, Partials: last.Partials, Files: last.Files, TempDir: last.TempDir,
+	})
+	if err != nil {
+		return err
+	}
+	r.tasks.Tasks = append(r.tasks.Tasks, extension.Tasks...)
+	r.tasks.Notes = extension.Notes
+	return nil
+}
+
+// execute computes the tasks that have not been computed yet.
 func (r *runner) execute(ctx context.Context) error {
-	total := len(r.tasks.Tasks)
-	order := make([]int, total)
+	before, total := len(r.partials), len(r.tasks.Tasks)
+	r.partials = append(r.partials, make([]workloads.File, total-before)...)
+	order := make([]int, total-before)
 	for i := range order {
 		order[i] = i
 	}
 	if r.req.Order != nil {
-		order = r.req.Order(total)
+		order = r.req.Order(len(order))
 	}
 	for done, i := range order {
-		if err := r.executeTask(ctx, i); err != nil {
-			return fmt.Errorf("task %d: %w", i, err)
+		if err := r.executeTask(ctx, before+i); err != nil {
+			return fmt.Errorf("task %d: %w", before+i, err)
 		}
 		if r.req.Progress != nil {
-			r.req.Progress(done+1, total)
+			r.req.Progress(before+done+1, total)
 		}
 	}
 	return nil
@@ -110,14 +138,23 @@ func (r *runner) executeTask(ctx context.Context, i int) error {
 		return err
 	}
 	defer in.Close()
+	others := make([]io.Reader, len(task.Inputs))
+	for n, input := range task.Inputs {
+		f, err := r.dir.Open(input.SHA256)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		others[n] = f
+	}
 	out, err := r.dir.Create(ctx, fmt.Sprintf("partial-%05d", i), "")
 	if err != nil {
 		return err
 	}
 	defer out.Abort()
 	if _, err := r.req.Workload.Execute(ctx, workloads.TaskRequest{
-		Input: in, InputSize: task.Input.SizeBytes, Parameters: parameters, Output: out,
-		Threads: max(1, r.req.Threads), Logf: r.req.Logf,
+		Input: in, Inputs: others, InputSize: task.Input.SizeBytes, Parameters: parameters, Output: out,
+		Threads: max(1, r.req.Threads), TempDir: r.dir.path, Logf: r.req.Logf,
 	}); err != nil {
 		return err
 	}
@@ -139,7 +176,7 @@ func (r *runner) reduceRequest() workloads.ReduceRequest {
 	req := workloads.ReduceRequest{
 		Parameters: r.req.Plan.Parameters,
 		Shared:     r.tasks.Shared, Notes: r.tasks.Notes, RowsRead: r.tasks.RowsRead,
-		Tasks: len(r.partials), Partials: r.all(), Files: r.dir,
+		Tasks: len(r.partials), Partials: r.all(), Files: r.dir, TempDir: r.dir.path,
 	}
 	if rejects := r.tasks.Rejects; rejects != nil {
 		req.PlanRejects = r.opener(*rejects)
@@ -151,7 +188,7 @@ func (r *runner) reduceRequest() workloads.ReduceRequest {
 func (r *runner) all() iter.Seq2[workloads.Partial, error] {
 	return func(yield func(workloads.Partial, error) bool) {
 		for i, file := range r.partials {
-			p := workloads.Partial{ChunkIndex: int32(i), Notes: r.tasks.Tasks[i].Notes, Open: r.opener(file)}
+			p := workloads.Partial{ChunkIndex: int32(i), Notes: r.tasks.Tasks[i].Notes, File: file, Open: r.opener(file)}
 			if !yield(p, nil) {
 				return
 			}

@@ -3,6 +3,8 @@ package workloadtest
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"io"
@@ -24,6 +26,7 @@ type Job struct {
 	dir      *local.Dir
 	Request  workloads.PlanRequest
 	Plan     workloads.Plan
+	planned  int // tasks of the first stage, once there may be more
 }
 
 // Start validates the parameters and plans a Job with the given input.
@@ -87,8 +90,12 @@ func (j *Job) TaskRequest(chunk, threads int, out io.Writer) workloads.TaskReque
 	if err != nil {
 		j.t.Fatal(err)
 	}
+	others := make([]io.Reader, len(j.Plan.Tasks[chunk].Inputs))
+	for i := range others {
+		others[i] = bytes.NewReader(j.read(&j.Plan.Tasks[chunk].Inputs[i]))
+	}
 	return workloads.TaskRequest{
-		Input: bytes.NewReader(shard), InputSize: int64(len(shard)),
+		Input: bytes.NewReader(shard), Inputs: others, InputSize: int64(len(shard)), TempDir: j.t.TempDir(),
 		Parameters: parameters, Output: out, Threads: threads,
 	}
 }
@@ -103,20 +110,87 @@ func (j *Job) Execute(chunk, threads int) []byte {
 	return out.Bytes()
 }
 
-// ExecuteAll computes every task in the given order (nil: as planned) and
-// returns the partial results by chunk index.
-func (j *Job) ExecuteAll(order []int, threads int) [][]byte {
+// ExecuteAll computes every task, those of a second stage too, and returns the
+// partial results by chunk index. The order is that of the tasks of a stage, a
+// permutation of so many numbers (nil: as planned).
+func (j *Job) ExecuteAll(order func(tasks int) []int, threads int) [][]byte {
 	j.t.Helper()
-	partials := make([][]byte, len(j.Plan.Tasks))
-	if order == nil {
-		for i := range partials {
-			order = append(order, i)
+	first := j.executeStage(0, j.first(), order, threads)
+	if !j.Plan.More {
+		return first
+	}
+	if len(j.Plan.Tasks) == len(first) {
+		if err := j.Extend(first); err != nil {
+			j.t.Fatalf("extend: %v", err)
 		}
 	}
-	for _, i := range order {
-		partials[i] = j.Execute(i, threads)
+	return append(first, j.executeStage(len(first), len(j.Plan.Tasks), order, threads)...)
+}
+
+// first is the number of tasks of the first stage.
+func (j *Job) first() int {
+	if j.planned == 0 {
+		j.planned = len(j.Plan.Tasks)
+	}
+	return j.planned
+}
+
+func (j *Job) executeStage(from, to int, order func(tasks int) []int, threads int) [][]byte {
+	partials := make([][]byte, to-from)
+	if order == nil {
+		order = ascending
+	}
+	for _, i := range order(len(partials)) {
+		partials[i] = j.Execute(from+i, threads)
 	}
 	return partials
+}
+
+func ascending(n int) []int {
+	order := make([]int, n)
+	for i := range order {
+		order[i] = i
+	}
+	return order
+}
+
+// Extend plans the tasks of the second stage after the results of the first.
+func (j *Job) Extend(partials [][]byte) error {
+	j.t.Helper()
+	j.first()
+	for i, b := range partials {
+		// A task of the second stage may read a result of the first.
+		file, err := j.dir.Create(j.t.Context(), "partial", "")
+		if err != nil {
+			j.t.Fatal(err)
+		}
+		if _, err := file.Write(b); err != nil {
+			j.t.Fatal(err)
+		}
+		if _, err := file.Commit(); err != nil {
+			j.t.Fatalf("partial %d: %v", i, err)
+		}
+	}
+	staged, ok := j.workload.(workloads.Staged)
+	if !ok {
+		j.t.Fatal("the plan has a second stage, the workload has none")
+	}
+	extension, err := staged.Extend(j.t.Context(), j.ExtendRequest(partials))
+	if err != nil {
+		return err
+	}
+	j.Plan.Tasks = append(j.Plan.Tasks, extension.Tasks...)
+	j.Plan.Notes = extension.Notes
+	return nil
+}
+
+// ExtendRequest returns the request to plan the second stage.
+func (j *Job) ExtendRequest(partials [][]byte) workloads.ExtendRequest {
+	r := j.ReduceRequest(partials)
+	return workloads.ExtendRequest{
+		Parameters: r.Parameters, Shared: r.Shared, Notes: r.Notes, RowsRead: r.RowsRead, PlanRejects: r.PlanRejects,
+		Tasks: r.Tasks, Partials: r.Partials, Files: r.Files, TempDir: r.TempDir,
+	}
 }
 
 // Outcome is the end of a Job with its files' bytes.
@@ -130,7 +204,7 @@ func (j *Job) ReduceRequest(partials [][]byte) workloads.ReduceRequest {
 	req := workloads.ReduceRequest{
 		Parameters: j.Request.Parameters,
 		Shared:     j.Plan.Shared, Notes: j.Plan.Notes, RowsRead: j.Plan.RowsRead,
-		Tasks: len(j.Plan.Tasks), Partials: Sequence(j.Partials(partials)), Files: j.dir,
+		Tasks: len(j.Plan.Tasks), Partials: Sequence(j.Partials(partials)), Files: j.dir, TempDir: j.t.TempDir(),
 	}
 	if j.Plan.Rejects != nil {
 		rejects := j.read(j.Plan.Rejects)
@@ -143,9 +217,15 @@ func (j *Job) ReduceRequest(partials [][]byte) workloads.ReduceRequest {
 func (j *Job) Partials(partials [][]byte) []workloads.Partial {
 	list := make([]workloads.Partial, len(partials))
 	for i, b := range partials {
-		list[i] = workloads.Partial{ChunkIndex: int32(i), Notes: j.Plan.Tasks[i].Notes, Open: opener(b)}
+		list[i] = workloads.Partial{ChunkIndex: int32(i), Notes: j.Plan.Tasks[i].Notes, File: fileOf(b), Open: opener(b)}
 	}
 	return list
+}
+
+// fileOf names bytes as a stored file would be.
+func fileOf(b []byte) workloads.File {
+	sum := sha256.Sum256(b)
+	return workloads.File{Name: "partial", SHA256: hex.EncodeToString(sum[:]), SizeBytes: int64(len(b))}
 }
 
 // Sequence yields partial results without an error.
