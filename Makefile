@@ -5,7 +5,6 @@ export PATH := $(CURDIR)/.cache/bin:$(PATH)
 
 PKG ?= ./...
 DATA ?=
-ARGS ?=
 BENCH ?= chem
 FOR ?= 10m
 ARGS ?=
