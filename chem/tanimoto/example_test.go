@@ -56,7 +56,7 @@ func Example() {
 
 func ExampleSearcher_Pairs() {
 	x, _ := index()
-	err := x.Searcher().Pairs(context.Background(), tanimoto.MustThreshold("0.4"), tanimoto.Share{},
+	err := x.Searcher().Pairs(context.Background(), tanimoto.PairQuery{Threshold: tanimoto.MustThreshold("0.4")},
 		func(p tanimoto.Pair) error {
 			fmt.Printf("%s and %s: %d of %d\n", acids[p.A].name, acids[p.B].name, p.Common, p.Union)
 			return nil
@@ -92,4 +92,74 @@ func ExampleLoad() {
 	// Output:
 	// Morgan radius=2 bits=2048
 	// aspirin
+}
+
+// Drugs are compared with a table of acids: all pairs of two indexes.
+func ExampleSearcher_PairsWith() {
+	x, aspirin := index()
+	drugs, err := tanimoto.Build(aspirin, 2048)
+	if err != nil {
+		panic(err)
+	}
+	err = x.Searcher().PairsWith(context.Background(), drugs, tanimoto.PairQuery{Threshold: tanimoto.MustThreshold("0.4")},
+		func(p tanimoto.Pair) error {
+			fmt.Printf("drug %d and %s: %d of %d\n", p.A, acids[p.B].name, p.Common, p.Union)
+			return nil
+		})
+	if err != nil {
+		panic(err)
+	}
+	// Unordered output:
+	// drug 0 and aspirin: 24 of 24
+	// drug 0 and salicylic acid: 13 of 29
+}
+
+// The least similar pairs, for a set of diverse molecules.
+func ExamplePairQuery_farthest() {
+	x, _ := index()
+	q := tanimoto.PairQuery{Threshold: tanimoto.MustThreshold("0.2"), Farthest: true}
+	err := x.Searcher().Pairs(context.Background(), q, func(p tanimoto.Pair) error {
+		fmt.Printf("%s and %s: %d of %d\n", acids[p.A].name, acids[p.B].name, p.Common, p.Union)
+		return nil
+	})
+	if err != nil {
+		panic(err)
+	}
+	// Unordered output:
+	// salicylic acid and acetic acid: 4 of 21
+}
+
+func ExampleSearcher_Histogram() {
+	x, aspirin := index()
+	edges := []tanimoto.Threshold{
+		tanimoto.MustThreshold("0"), tanimoto.MustThreshold("0.25"), tanimoto.MustThreshold("0.5"), tanimoto.MustThreshold("1"),
+	}
+	counts, err := x.Searcher().Histogram(context.Background(), aspirin, edges)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(counts)
+	// Output: [1 2 0 1]
+}
+
+// Each acid is searched for, on all processors.
+func ExampleParallel_SearchAll() {
+	x, _ := index()
+	rows := x.AppendRows(nil)
+	queries := make([]tanimoto.Query, len(acids))
+	for i := range queries {
+		queries[i] = tanimoto.Query{Fingerprint: rows[i*32 : (i+1)*32], K: 2}
+	}
+	err := x.Parallel(0).SearchAll(context.Background(), queries, func(query int, hits []tanimoto.Hit) error {
+		fmt.Printf("%s: %s\n", acids[query].name, acids[hits[1].Row].name)
+		return nil
+	})
+	if err != nil {
+		panic(err)
+	}
+	// Unordered output:
+	// salicylic acid: benzoic acid
+	// benzoic acid: salicylic acid
+	// acetic acid: aspirin
+	// aspirin: salicylic acid
 }

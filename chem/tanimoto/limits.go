@@ -51,3 +51,14 @@ func (s *Searcher) reaching(l *limits, from, to int, take taker) {
 		from = end
 	}
 }
+
+// atMost takes the positions of [from, to), which lie in one tile, that do not pass
+// the threshold.
+func (s *Searcher) atMost(t Threshold, from, to int, take taker) {
+	for from < to {
+		b := int(s.x.counts[from])
+		end := min(s.x.start[b+1], to)
+		s.below(from, end, t.most(s.count, b)+1, take)
+		from = end
+	}
+}

@@ -3,58 +3,108 @@ package tanimoto
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/bits"
 )
 
-// Pair is two rows, A before B, and their similarity.
+// PairQuery says which pairs of rows to look for.
+type PairQuery struct {
+	// Threshold is the least similarity of a pair; with Farthest, the largest. The
+	// zero value means no threshold.
+	Threshold Threshold
+
+	// Farthest asks for pairs that are not similar rather than for similar ones.
+	Farthest bool
+
+	// Share is the part of the work to do. Several goroutines, each with a Searcher
+	// of its own and a different share, find all pairs together; see also Parallel.
+	Share Share
+
+	// Progress is called now and then with how many pairs of the share have been
+	// looked at, by comparing them or by ruling them out, and with how many there
+	// are: in the end with all of them.
+	Progress func(done, total int)
+}
+
+// Pair is two rows and their similarity. For pairs of one index A is less than B.
 type Pair struct {
 	A, B int
 	Score
 }
 
-// Share is one of Of equal parts of the work, counted from 0. The zero value is
-// all of it.
-type Share struct {
-	Index, Of int
-}
-
 // errTail says that pairs are found among indexed rows alone.
 var errTail = errors.New("pairs: the index has appended rows; build it anew")
 
-// Pairs calls emit for each pair of different rows with at least that similarity,
-// each once, in no order that means anything. Several goroutines, each with a
-// Searcher of its own and a different share, find all pairs together.
-// It stops at emit's first error, after the query at hand, and when the context
-// ends.
-func (s *Searcher) Pairs(ctx context.Context, t Threshold, share Share, emit func(Pair) error) error {
-	if len(s.x.tail) > 0 {
-		return errTail
+// Pairs calls emit for each pair of different rows of the index that satisfies the
+// query, once, in no order that means anything. It stops at emit's first error,
+// after the row at hand, and when the context ends.
+func (s *Searcher) Pairs(ctx context.Context, q PairQuery, emit func(Pair) error) error {
+	return s.pairs(ctx, s.x, q, emit)
+}
+
+// PairsWith is Pairs for two indexes of equally long fingerprints: A is a row of
+// the other index, B a row of the searcher's own.
+func (s *Searcher) PairsWith(ctx context.Context, other *Index, q PairQuery, emit func(Pair) error) error {
+	return s.pairs(ctx, other.apart(s.x), q, emit)
+}
+
+func (s *Searcher) pairs(ctx context.Context, other *Index, q PairQuery, emit func(Pair) error) error {
+	if err := q.check(s.x, other); err != nil {
+		return err
 	}
-	if share.Of == 0 {
-		share.Of = 1
-	}
-	p := &pairing{Searcher: s, threshold: t, share: share, emit: emit, limits: map[int]*limits{}}
+	q.Threshold = q.Threshold.orNone(q.Farthest)
+	p := &pairing{Searcher: s, query: q, other: other, emit: emit, limits: map[int]*limits{}}
+	total, told := q.Share.pairs(s.x, other), 0
 	// A tile's columns stay in the cache while all queries pass over it.
-	for from := range s.x.tiles {
-		for block := 0; block*blockSize < min(len(s.x.rows), (from+1)*tileSize); block++ {
+	for tile := range s.x.tiles {
+		for block := range q.Share.blocks(other) {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			if err := p.queries(block, from*tileSize); err != nil {
+			if err := p.queries(block, tile*tileSize); err != nil {
 				return err
+			}
+			if q.Progress != nil && p.done > told {
+				told = p.done
+				q.Progress(told, total)
 			}
 		}
 	}
 	return nil
 }
 
-// pairing is the state of one search for pairs.
+// apart returns an index of the same fingerprints that is not x itself: its rows
+// are to be paired with themselves as well.
+func (x *Index) apart(other *Index) *Index {
+	if x != other {
+		return x
+	}
+	copied := *x
+	return &copied
+}
+
+func (q PairQuery) check(x, other *Index) error {
+	if x.bits != other.bits {
+		return fmt.Errorf("pairs of fingerprints of %d and %d bits", other.bits, x.bits)
+	}
+	if len(x.tail) > 0 || len(other.tail) > 0 {
+		return errTail
+	}
+	if s := q.Share; s != (Share{}) && (s.Index < 0 || s.Index >= s.Of) {
+		return fmt.Errorf("pairs: share %d of %d", s.Index, s.Of)
+	}
+	return nil
+}
+
+// pairing is the state of one search for pairs: the positions of one index are
+// the queries to the searcher's.
 type pairing struct {
 	*Searcher
-	threshold Threshold
-	share     Share
-	emit      func(Pair) error
-	err       error // emit's first
+	query PairQuery
+	other *Index
+	emit  func(Pair) error
+	err   error // emit's first
+	done  int   // pairs looked at
 
 	limits map[int]*limits     // by the number of on bits
 	lists  [blockSize][]uint32 // ranks of the columns of a block's positions
@@ -62,22 +112,25 @@ type pairing struct {
 
 // queries compares the positions of a block with the tile that begins at first.
 func (p *pairing) queries(block, first int) error {
-	if block%p.share.Of != p.share.Index {
-		return nil
-	}
-	last := min((block+1)*blockSize, len(p.x.rows)) - 1
-	if p.end(last) <= first {
+	end := min(first+tileSize, len(p.x.rows))
+	p.done += pairsOf(p.x, p.other, block, first, end)
+	if from, to := p.within(block, first, end); from >= to {
 		return nil
 	}
 	p.readColumns(block)
-	for position := block * blockSize; position <= last; position++ {
-		from, to := max(first, position+1), min(first+tileSize, p.end(position))
+	for position := block * blockSize; position < min((block+1)*blockSize, len(p.other.rows)); position++ {
+		from, to := max(first, after(p.x, p.other, position)), end
 		if from >= to {
 			continue
 		}
-		p.count, p.stride = int(p.x.counts[position]), 0
+		p.count, p.stride = int(p.other.counts[position]), 0
 		p.ranks = p.lists[position%blockSize]
-		p.reaching(p.limit(p.count), from, to, func(other, common int) { p.found(position, other, common) })
+		take := func(other, common int) { p.found(position, other, common) }
+		if p.query.Farthest {
+			p.atMost(p.query.Threshold, from, to, take)
+		} else {
+			p.reaching(p.limit(p.count), from, to, take)
+		}
 		if p.err != nil {
 			return p.err
 		}
@@ -85,37 +138,48 @@ func (p *pairing) queries(block, first int) error {
 	return nil
 }
 
+// within narrows [from, to) to what the positions of a block can have pairs with.
+func (p *pairing) within(block, from, to int) (int, int) {
+	last := min((block+1)*blockSize, len(p.other.rows)) - 1
+	from = max(from, after(p.x, p.other, block*blockSize))
+	if !p.query.Farthest {
+		// More bits on move both bounds up.
+		from = max(from, p.x.start[p.limit(int(p.other.counts[block*blockSize])).from])
+		to = min(to, p.x.start[p.limit(int(p.other.counts[last])).to+1])
+	}
+	return from, to
+}
+
 func (p *pairing) found(position, other, common int) {
 	if p.err != nil {
 		return
 	}
-	a, b := int(p.x.rows[position]), int(p.x.rows[other])
+	a, b := int(p.other.rows[position]), int(p.x.rows[other])
+	if p.other == p.x {
+		a, b = min(a, b), max(a, b)
+	}
 	union := p.count + int(p.x.counts[other]) - common
-	p.err = p.emit(Pair{min(a, b), max(a, b), Score{int32(common), int32(union)}})
-}
-
-// end is the position after the last one that can be similar enough.
-func (p *pairing) end(position int) int {
-	return p.x.start[p.limit(int(p.x.counts[position])).to+1]
+	p.err = p.emit(Pair{a, b, Score{int32(common), int32(union)}})
 }
 
 func (p *pairing) limit(count int) *limits {
 	l := p.limits[count]
 	if l == nil {
 		l = &limits{}
-		l.set(p.threshold, count, p.x.bits)
+		l.set(p.query.Threshold, count, p.x.bits)
 		p.limits[count] = l
 	}
 	return l
 }
 
-// readColumns lists which columns the positions of a block have on, rarest first.
-// It takes a whole cache line of each column, since every one is a miss.
+// readColumns lists which columns of the searcher's index the positions of a block
+// have on, rarest first. It takes a whole cache line of each column, since every
+// one is a miss.
 func (p *pairing) readColumns(block int) {
 	for i := range p.lists {
 		p.lists[i] = p.lists[i][:0]
 	}
-	t := p.x.tiles[block*blockSize/tileSize]
+	t := p.other.tiles[block*blockSize/tileSize]
 	first := block * blockWords % tileWords
 	for rank := p.x.unused; rank < p.x.bits; rank++ {
 		at := int(p.x.columns[rank])*t.stride + first

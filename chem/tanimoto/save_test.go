@@ -76,9 +76,13 @@ func TestLoadReadsWhatSaveWrote(t *testing.T) {
 }
 
 func TestLoadReadsManyTiles(t *testing.T) {
-	const bits = 4096
-	n := (tilesAtOnce(bits)+1)*tileSize + 77
-	rows := makeRows(rand.New(rand.NewPCG(12, 12)), n, bits)
+	const bits, words = 8192, 128
+	rows := make([]uint64, ((tilesAtOnce(bits)+1)*tileSize+77)*words)
+	for i := range len(rows) / words {
+		for _, bit := range []int{i % bits, i * i % bits, i % 3} {
+			rows[i*words+bit/64] |= 1 << (bit % 64)
+		}
+	}
 	x := makeIndex(t, rows, bits, tailChunk+3)
 	file := saved(t, x)
 	y, _, err := Load(iotest.HalfReader(bytes.NewReader(file)))

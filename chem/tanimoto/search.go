@@ -23,7 +23,8 @@ type Query struct {
 	Farthest bool
 
 	// Tie orders rows of equal similarity, as cmp.Compare does: the negative one
-	// comes first. Without it the lower row comes first.
+	// comes first. Without it the lower row comes first. It must be safe to call
+	// from several goroutines if the query is searched in parallel.
 	Tie func(a, b int) int
 }
 
@@ -31,24 +32,37 @@ type Query struct {
 // left out come after all that are returned. It stops with the context's error
 // when the context ends.
 func (s *Searcher) Search(ctx context.Context, q Query) ([]Hit, error) {
-	if len(q.Fingerprint) != s.x.words {
-		return nil, fmt.Errorf("query of %d words: the index has fingerprints of %d", len(q.Fingerprint), s.x.words)
+	f, err := s.find(ctx, q, &claims{})
+	if err != nil {
+		return nil, err
+	}
+	s.searchTail(f)
+	return f.sorted(), nil
+}
+
+// check returns the query with the defaults filled in.
+func (q Query) check(x *Index) (Query, error) {
+	if len(q.Fingerprint) != x.words {
+		return q, fmt.Errorf("query of %d words: the index has fingerprints of %d", len(q.Fingerprint), x.words)
 	}
 	if q.K < 0 {
-		return nil, fmt.Errorf("query for %d hits", q.K)
+		return q, fmt.Errorf("query for %d hits", q.K)
 	}
-	if q.Threshold.den == 0 {
-		q.Threshold = Threshold{den: 1}
-		if q.Farthest {
-			q.Threshold.num = 1
-		}
-	}
+	q.Threshold = q.Threshold.orNone(q.Farthest)
 	if q.Tie == nil {
 		q.Tie = cmp.Compare[int]
 	}
+	return q, nil
+}
+
+// find searches the claimed part of the tiles.
+func (s *Searcher) find(ctx context.Context, q Query, c *claims) (*finding, error) {
+	q, err := q.check(s.x)
+	if err != nil {
+		return nil, err
+	}
 	s.setQuery(q.Fingerprint)
-	f := &finding{hitHeap: hitHeap{k: q.K, farthest: q.Farthest, tie: q.Tie}, query: q}
-	var err error
+	f := &finding{hitHeap: hitHeap{k: q.K, farthest: q.Farthest, tie: q.Tie}, query: q, claims: c}
 	switch {
 	case q.Farthest:
 		err = s.farthest(ctx, f)
@@ -57,17 +71,14 @@ func (s *Searcher) Search(ctx context.Context, q Query) ([]Hit, error) {
 	default:
 		err = s.reach(ctx, f)
 	}
-	if err != nil {
-		return nil, err
-	}
-	s.searchTail(f)
-	return f.sorted(), nil
+	return f, err
 }
 
 // finding is the state of one search.
 type finding struct {
 	hitHeap
-	query Query
+	query  Query
+	claims *claims
 }
 
 // reaches reports whether a similarity satisfies the query's threshold.
@@ -79,10 +90,22 @@ func (f *finding) reaches(s Score) bool {
 // threshold is what a hit must satisfy by now: the query's threshold, or the
 // similarity of the last of K, whichever is the stricter.
 func (f *finding) threshold() Threshold {
-	if f.full() {
-		return scoreThreshold(f.entries[0].Score)
+	if last, ok := f.last(); ok {
+		return scoreThreshold(last)
 	}
 	return f.query.Threshold
+}
+
+// last is the similarity of the last of K by now: here, or where others search
+// the rest of the index.
+func (f *finding) last() (last Score, ok bool) {
+	if ok = f.full(); ok {
+		last = f.entries[0].Score
+	}
+	if f.claims.shared == nil {
+		return last, ok
+	}
+	return f.claims.shared.last(last, ok)
 }
 
 // take returns a taker of positions for the finding.
@@ -95,15 +118,22 @@ func (s *Searcher) take(f *finding) taker {
 	}
 }
 
+// claimSize is how many positions are claimed at once where the order in which
+// positions are searched does not matter.
+const claimSize = tileSize / 4
+
 // reach finds all that reach the threshold.
 func (s *Searcher) reach(ctx context.Context, f *finding) error {
 	s.limits.set(f.query.Threshold, s.count, s.x.bits)
 	take := s.take(f)
-	for from := 0; from < len(s.x.rows); from += tileSize {
+	from, to := s.x.start[s.limits.from], s.x.start[s.limits.to+1]
+	for from -= from % claimSize; from < to; from += claimSize {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		s.reaching(&s.limits, from, from+tileSize, take)
+		if f.claims.take() {
+			s.reaching(&s.limits, from, from+claimSize, take)
+		}
 	}
 	return nil
 }
@@ -148,15 +178,20 @@ func (s *Searcher) nearestOf(f *finding, b int) {
 		}
 	}
 	for from, end := s.x.start[b], s.x.start[b+1]; from < end; {
-		// As long as everything is a hit no more than needed; then so little at once
-		// that the limit, which is one for all of it, stays near the last of K.
-		blocks := nearestBlocks
-		if !f.full() {
-			blocks = 1 + f.k/blockSize
+		// So little with one limit that it stays near the last of K.
+		unit := min(end, (from/tileSize+1)*tileSize, (from/blockSize+nearestBlocks)*blockSize)
+		if !f.claims.take() {
+			from = unit
 		}
-		to := min(end, (from/tileSize+1)*tileSize, (from/blockSize+blocks)*blockSize)
-		s.atLeast(from, to, least, take)
-		from = to
+		for from < unit {
+			// As long as everything is a hit no more than needed.
+			to := unit
+			if !f.full() {
+				to = min(to, (from/blockSize+1+f.k/blockSize)*blockSize)
+			}
+			s.atLeast(from, to, least, take)
+			from = to
+		}
 	}
 }
 
@@ -166,14 +201,13 @@ const nearestBlocks = 16
 // farthest finds the least similar, in the order of positions.
 func (s *Searcher) farthest(ctx context.Context, f *finding) error {
 	take := s.take(f)
-	for from := 0; from < len(s.x.rows); {
+	for from := 0; from < len(s.x.rows); from += claimSize {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		b := int(s.x.counts[from])
-		to := min(s.x.start[b+1], (from/tileSize+1)*tileSize)
-		s.below(from, to, f.threshold().most(s.count, b)+1, take)
-		from = to
+		if f.claims.take() {
+			s.atMost(f.threshold(), from, min(len(s.x.rows), from+claimSize), take)
+		}
 	}
 	return nil
 }

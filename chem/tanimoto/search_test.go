@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"math/bits"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -16,8 +17,8 @@ import (
 func score(a, b []uint64) Score {
 	var s Score
 	for i := range a {
-		s.Common += int32(ones([]uint64{a[i] & b[i]}))
-		s.Union += int32(ones([]uint64{a[i] | b[i]}))
+		s.Common += int32(bits.OnesCount64(a[i] & b[i]))
+		s.Union += int32(bits.OnesCount64(a[i] | b[i]))
 	}
 	return s
 }

@@ -1,6 +1,7 @@
 package tanimoto
 
 import (
+	"cmp"
 	"fmt"
 	"math/bits"
 	"strings"
@@ -54,16 +55,25 @@ func MustThreshold(s string) Threshold {
 // Compare is negative if the similarity s lies below the threshold, 0 if it is
 // equal, positive if it lies above.
 func (t Threshold) Compare(s Score) int {
-	s = s.normal()
-	hi, lo := bits.Mul64(uint64(s.Common), t.denominator())
-	thi, tlo := bits.Mul64(t.num, uint64(s.Union))
-	switch {
-	case hi == thi && lo == tlo:
-		return 0
-	case hi < thi || hi == thi && lo < tlo:
-		return -1
+	return scoreThreshold(s).compare(t)
+}
+
+// orNone is the threshold, or, for the zero value, that which everything satisfies.
+func (t Threshold) orNone(farthest bool) Threshold {
+	if t.den != 0 {
+		return t
 	}
-	return 1
+	if farthest {
+		return Threshold{1, 1}
+	}
+	return Threshold{0, 1}
+}
+
+// compare is negative if t is the lower threshold, positive if it is the higher.
+func (t Threshold) compare(other Threshold) int {
+	hi, lo := bits.Mul64(t.num, other.denominator())
+	ohi, olo := bits.Mul64(other.num, t.denominator())
+	return cmp.Or(cmp.Compare(hi, ohi), cmp.Compare(lo, olo))
 }
 
 func (t Threshold) denominator() uint64 { return max(t.den, 1) }

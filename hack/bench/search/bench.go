@@ -151,7 +151,7 @@ func (b *bench) add(kernel string) error {
 	m := b.newMeasure(kernel, fmt.Sprintf("pairs of %.0f, 0.7", n), 1, pairsAssembly, pairsPlain)
 	m.reads = n / 2 * n / float64(b.all.Len())
 	m.run = func(int) (pairs int, err error) {
-		err = p.Pairs(b.ctx, tanimoto.MustThreshold("0.7"), tanimoto.Share{}, func(tanimoto.Pair) error { pairs++; return nil })
+		err = p.Pairs(b.ctx, tanimoto.PairQuery{Threshold: tanimoto.MustThreshold("0.7")}, func(tanimoto.Pair) error { pairs++; return nil })
 		return pairs, err
 	}
 	return nil
