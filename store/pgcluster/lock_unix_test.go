@@ -26,8 +26,10 @@ func TestUnlockFileDespiteACopy(t *testing.T) {
 	if err := child.Start(); err != nil {
 		t.Fatal(err)
 	}
-	defer child.Wait()
-	defer in.Close()
+	defer func() {
+		_ = in.Close()
+		_ = child.Wait()
+	}()
 	if _, err := lockFile(path); err == nil {
 		t.Fatal("locked twice")
 	}

@@ -92,11 +92,7 @@ func (r *runner) extend(ctx context.Context) error {
 	if !ok {
 		return fmt.Errorf("workload %s planned more tasks than it can", r.req.Workload.Name())
 	}
-	last := r.reduceRequest()
-	extension, err := staged.Extend(ctx, workloads.ExtendRequest{
-		Parameters: last.Parameters, Shared: last.Shared, Notes: last.Notes, RowsRead: last.RowsRead,
-		PlanRejects: last.PlanRejects, Tasks: last.Tasks, Partials: last.Partials, Files: last.Files, TempDir: last.TempDir,
-	})
+	extension, err := staged.Extend(ctx, workloads.ExtendRequest(r.reduceRequest()))
 	if err != nil {
 		return err
 	}
