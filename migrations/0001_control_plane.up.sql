@@ -32,16 +32,20 @@ CREATE TABLE artifacts (
     attempt      integer CHECK (attempt > 0),
     kind         text NOT NULL CHECK (kind IN ('input', 'shard', 'partial_result', 'final_result', 'rejects', 'log')),
     filename     text NOT NULL,
-    storage_key  text NOT NULL,
     content_type text NOT NULL,
     size_bytes   bigint NOT NULL CHECK (size_bytes >= 0),
     sha256       text NOT NULL CHECK (sha256 ~ '^[0-9a-f]{64}$'),
     created_at   timestamptz NOT NULL DEFAULT now(),
+    body         bytea CHECK (octet_length(body) = size_bytes),
     CHECK (kind <> 'partial_result' OR (task_id IS NOT NULL AND attempt IS NOT NULL))
 );
 
 COMMENT ON TABLE artifacts IS 'The row is written after its blob is durable and deleted before the blob: a row never points at nothing.';
-COMMENT ON COLUMN artifacts.storage_key IS 'key in the blob store; equal bytes share one blob';
+COMMENT ON COLUMN artifacts.sha256 IS 'key in the blob store too: equal bytes share one blob';
+COMMENT ON COLUMN artifacts.body IS 'the bytes, if they are few; else NULL, and they are in the blob store';
+
+-- Bodies are small, many and of no repetition: not worth the time to compress.
+ALTER TABLE artifacts ALTER COLUMN body SET STORAGE EXTERNAL;
 
 CREATE UNIQUE INDEX artifacts_task_kind_key ON artifacts (task_id, kind) WHERE task_id IS NOT NULL;
 CREATE INDEX artifacts_job_idx ON artifacts (job_id, kind) WHERE job_id IS NOT NULL;

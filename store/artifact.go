@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/google/uuid"
@@ -35,14 +36,6 @@ func (r artifactRow) artifact() Artifact {
 	}
 }
 
-// storageKey is where the blob of a digest lies.
-func storageKey(sha256 string) string {
-	if len(sha256) < 2 {
-		return sha256
-	}
-	return "sha256/" + sha256[:2] + "/" + sha256
-}
-
 const createArtifactSQL = `
 WITH existing AS (
     SELECT *
@@ -51,8 +44,8 @@ WITH existing AS (
     ORDER BY created_at
     LIMIT  1
 ), created AS (
-    INSERT INTO artifacts (id, kind, filename, storage_key, content_type, size_bytes, sha256, created_at)
-    SELECT @id, 'input', @filename, @storage_key, @content_type, @size, @sha256, coalesce(@now::timestamptz, now())
+    INSERT INTO artifacts (id, kind, filename, content_type, size_bytes, sha256, created_at)
+    SELECT @id, 'input', @filename, @content_type, @size, @sha256, coalesce(@now::timestamptz, now())
     WHERE  NOT EXISTS (SELECT FROM existing)
     RETURNING *
 )
@@ -64,7 +57,7 @@ FROM   (SELECT * FROM existing UNION ALL SELECT * FROM created) a`
 func (s *Store) CreateArtifact(ctx context.Context, f FileRef) (_ Artifact, err error) {
 	defer wrapf(&err, "create artifact")
 	r, err := collectOne[artifactRow](ctx, s.pool, createArtifactSQL, pgx.NamedArgs{
-		"id": NewID(), "filename": f.Filename, "storage_key": storageKey(f.SHA256), "content_type": f.ContentType,
+		"id": NewID(), "filename": f.Filename, "content_type": f.ContentType,
 		"size": f.SizeBytes, "sha256": f.SHA256, "now": s.now(),
 	})
 	return r.artifact(), err
@@ -154,10 +147,29 @@ func (s *Store) DeleteUnusedInputs(ctx context.Context, age time.Duration, limit
 	return int(tag.RowsAffected()), err
 }
 
-// ReferencedBlobs returns which of the blobs are named by an artifact.
+const artifactBodySQL = `
+SELECT body, created_at
+FROM   artifacts
+WHERE  sha256 = $1
+AND    body IS NOT NULL
+LIMIT  1`
+
+// ArtifactBody returns the body of an artifact of that digest whose row holds
+// it, and when it was recorded; ok is false if there is none.
+func (s *Store) ArtifactBody(ctx context.Context, sha256 string) (body []byte, written time.Time, ok bool, err error) {
+	defer wrapf(&err, "read body of an artifact")
+	err = s.pool.QueryRow(ctx, artifactBodySQL, sha256).Scan(&body, &written)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, time.Time{}, false, nil
+	}
+	return body, written.UTC(), err == nil, err
+}
+
+// ReferencedBlobs returns which of the blobs are named by an artifact whose
+// row does not hold the bytes itself.
 func (s *Store) ReferencedBlobs(ctx context.Context, sha256 []string) (_ map[string]bool, err error) {
 	defer wrapf(&err, "look up %d blobs", len(sha256))
-	rows, err := s.pool.Query(ctx, `SELECT DISTINCT sha256 FROM artifacts WHERE sha256 = ANY ($1)`, sha256)
+	rows, err := s.pool.Query(ctx, `SELECT DISTINCT sha256 FROM artifacts WHERE sha256 = ANY ($1) AND body IS NULL`, sha256)
 	if err != nil {
 		return nil, err
 	}

@@ -18,12 +18,12 @@ import (
 // order in which their statements end. The batch comes in order of tasks, so that two
 // coordinators do not block each other; ORDER BY would have all tasks read in that order.
 const recordArtifactsSQL = `
-INSERT INTO artifacts AS a (id, job_id, task_id, attempt, kind, filename, storage_key, content_type, size_bytes, sha256, created_at)
-SELECT r.id, t.job_id, t.id, t.attempt, 'partial_result', r.filename, r.storage_key, r.content_type, r.size_bytes, r.sha256,
+INSERT INTO artifacts AS a (id, job_id, task_id, attempt, kind, filename, content_type, size_bytes, sha256, body, created_at)
+SELECT r.id, t.job_id, t.id, t.attempt, 'partial_result', r.filename, r.content_type, r.size_bytes, r.sha256, r.body,
        coalesce(@now::timestamptz, now())
-FROM   unnest(@tasks::uuid[], @workers::uuid[], @attempts::int[], @ids::uuid[], @filenames::text[], @storage_keys::text[],
-              @content_types::text[], @sizes::bigint[], @sha256s::text[])
-       AS r(task, worker, attempt, id, filename, storage_key, content_type, size_bytes, sha256)
+FROM   unnest(@tasks::uuid[], @workers::uuid[], @attempts::int[], @ids::uuid[], @filenames::text[],
+              @content_types::text[], @sizes::bigint[], @sha256s::text[], @bodies::bytea[])
+       AS r(task, worker, attempt, id, filename, content_type, size_bytes, sha256, body)
 JOIN   tasks t ON t.id = r.task
               AND t.id = ANY (@tasks::uuid[])
               AND t.lease_owner IS NOT DISTINCT FROM r.worker
@@ -31,14 +31,14 @@ JOIN   tasks t ON t.id = r.task
               AND t.lease_expires_at > coalesce(@now::timestamptz, now())
 ON CONFLICT (task_id, kind) WHERE task_id IS NOT NULL DO UPDATE
 SET    id = CASE WHEN a.attempt = excluded.attempt AND a.sha256 = excluded.sha256 THEN a.id ELSE excluded.id END,
-       attempt = excluded.attempt, filename = excluded.filename, storage_key = excluded.storage_key,
-       content_type = excluded.content_type, size_bytes = excluded.size_bytes, sha256 = excluded.sha256,
+       attempt = excluded.attempt, filename = excluded.filename,
+       content_type = excluded.content_type, size_bytes = excluded.size_bytes, sha256 = excluded.sha256, body = excluded.body,
        created_at = CASE WHEN a.attempt = excluded.attempt AND a.sha256 = excluded.sha256 THEN a.created_at ELSE excluded.created_at END
 WHERE  a.attempt <= excluded.attempt
 RETURNING` + artifactColumns + `, NULL::text AS job_name`
 
-// RecordTaskArtifact records a partial result, whose blob is durable, for the
-// attempt that holds the lease. The same bytes again give the same artifact,
+// RecordTaskArtifact records a partial result, with its body or after its blob
+// is durable, for the attempt that holds the lease. The same bytes again give the same artifact,
 // other bytes replace it.
 func (s *Store) RecordTaskArtifact(ctx context.Context, p RecordTaskArtifactParams) (_ Artifact, err error) {
 	defer wrapf(&err, "record artifact of task %s", p.Task)
@@ -54,14 +54,14 @@ func (s *Store) recordBatch(ctx context.Context, items []RecordTaskArtifactParam
 	})
 	args := leaseArgs(ordered, func(p RecordTaskArtifactParams) Lease { return p.Lease })
 	n := len(items)
-	ids, names, keys, types := make([]uuid.UUID, n), make([]string, n), make([]string, n), make([]string, n)
-	sizes, digests := make([]int64, n), make([]string, n)
+	ids, names, types := make([]uuid.UUID, n), make([]string, n), make([]string, n)
+	sizes, digests, bodies := make([]int64, n), make([]string, n), make([][]byte, n)
 	for i, p := range ordered {
-		ids[i], names[i], keys[i], types[i] = NewID(), p.Filename, storageKey(p.SHA256), p.ContentType
-		sizes[i], digests[i] = p.SizeBytes, p.SHA256
+		ids[i], names[i], types[i] = NewID(), p.Filename, p.ContentType
+		sizes[i], digests[i], bodies[i] = p.SizeBytes, p.SHA256, p.Body
 	}
-	args["ids"], args["filenames"], args["storage_keys"], args["content_types"] = ids, names, keys, types
-	args["sizes"], args["sha256s"], args["now"] = sizes, digests, s.now()
+	args["ids"], args["filenames"], args["content_types"] = ids, names, types
+	args["sizes"], args["sha256s"], args["bodies"], args["now"] = sizes, digests, bodies, s.now()
 	rows, err := again(func() ([]artifactRow, error) { return collect[artifactRow](ctx, s.batchPool, recordArtifactsSQL, args) })
 	if err != nil {
 		return nil, err

@@ -102,7 +102,7 @@ func copyTasks(ctx context.Context, tx pgx.Tx, job jobRow, tasks []PlannedTask) 
 }
 
 func copyShards(ctx context.Context, tx pgx.Tx, job jobRow, tasks []PlannedTask, ids []uuid.UUID, inputs []*uuid.UUID) error {
-	columns := []string{"id", "job_id", "task_id", "kind", "filename", "storage_key", "content_type", "size_bytes", "sha256", "created_at"}
+	columns := []string{"id", "job_id", "task_id", "kind", "filename", "content_type", "size_bytes", "sha256", "created_at"}
 	next := 0
 	_, err := tx.CopyFrom(ctx, pgx.Identifier{"artifacts"}, columns, pgx.CopyFromFunc(func() ([]any, error) {
 		for next < len(tasks) && tasks[next].Input == nil {
@@ -113,7 +113,7 @@ func copyShards(ctx context.Context, tx pgx.Tx, job jobRow, tasks []PlannedTask,
 		}
 		i, f := next, tasks[next].Input
 		next++
-		return []any{*inputs[i], job.ID, ids[i], string(v1.ArtifactShard), f.Filename, storageKey(f.SHA256),
+		return []any{*inputs[i], job.ID, ids[i], string(v1.ArtifactShard), f.Filename,
 			f.ContentType, f.SizeBytes, f.SHA256, job.ReadAt}, nil
 	}))
 	return err
@@ -133,13 +133,13 @@ func writePlan(ctx context.Context, tx pgx.Tx, job jobRow, p FinishPlanningParam
 }
 
 const insertJobArtifactSQL = `
-INSERT INTO artifacts (id, job_id, kind, filename, storage_key, content_type, size_bytes, sha256, created_at)
-VALUES (@id, @job, @kind, @filename, @storage_key, @content_type, @size, @sha256, @created_at)`
+INSERT INTO artifacts (id, job_id, kind, filename, content_type, size_bytes, sha256, created_at)
+VALUES (@id, @job, @kind, @filename, @content_type, @size, @sha256, @created_at)`
 
 func insertJobArtifact(ctx context.Context, tx pgx.Tx, job uuid.UUID, kind v1.ArtifactKind, f FileRef, at time.Time) (uuid.UUID, error) {
 	artifact := NewID()
 	_, err := tx.Exec(ctx, insertJobArtifactSQL, pgx.NamedArgs{
-		"id": artifact, "job": job, "kind": string(kind), "filename": f.Filename, "storage_key": storageKey(f.SHA256),
+		"id": artifact, "job": job, "kind": string(kind), "filename": f.Filename,
 		"content_type": f.ContentType, "size": f.SizeBytes, "sha256": f.SHA256, "created_at": at,
 	})
 	return artifact, err

@@ -116,6 +116,8 @@ type Renewal struct {
 type RecordTaskArtifactParams struct {
 	Lease
 	FileRef
+	// Body is the bytes, if the row is to hold them; nil if they are a blob.
+	Body []byte
 }
 
 // CompleteTaskParams are the inputs of CompleteTask.

@@ -174,6 +174,37 @@ func TestInputsAndTheirBlobs(t *testing.T) {
 	}
 }
 
+func TestBodiesInRows(t *testing.T) {
+	s := storetest.New(t)
+	storetest.MakeRunningJob(t, s, "job", 2)
+	w := storetest.MakeWorker(t, s, "w")
+	inRow, asBlob := storetest.Claim(t, s, w), storetest.Claim(t, s, w)
+	record := func(l store.Lease, f store.FileRef, body []byte) {
+		t.Helper()
+		if _, err := s.RecordTaskArtifact(t.Context(), store.RecordTaskArtifactParams{Lease: l, FileRef: f, Body: body}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first, second, blob := storetest.File("p", "first"), storetest.File("p", "second"), storetest.File("p", "blob")
+	record(inRow.Lease, first, []byte("first"))
+	record(inRow.Lease, second, []byte("second")) // replaces it
+	record(asBlob.Lease, blob, nil)
+	for f, want := range map[store.FileRef]string{first: "", second: "second", blob: ""} {
+		body, _, ok, err := s.ArtifactBody(t.Context(), f.SHA256)
+		if err != nil || ok != (want != "") || string(body) != want {
+			t.Errorf("body of %s = %q, %v, %v; want %q", f.SHA256, body, ok, err, want)
+		}
+	}
+	got, err := s.ReferencedBlobs(t.Context(), []string{first.SHA256, second.SHA256, blob.SHA256})
+	if want := map[string]bool{blob.SHA256: true}; err != nil || !cmp.Equal(got, want) {
+		t.Errorf("referenced %v, %v, want %v", got, err, want)
+	}
+	short := store.RecordTaskArtifactParams{Lease: asBlob.Lease, FileRef: blob, Body: []byte("blo")}
+	if _, err := s.RecordTaskArtifact(t.Context(), short); err == nil {
+		t.Error("a body of another size than the artifact's was recorded")
+	}
+}
+
 func TestWhy(t *testing.T) {
 	c := newClock()
 	s := storetest.New(t, withClock(c))

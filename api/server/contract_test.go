@@ -2,9 +2,11 @@ package server
 
 import (
 	"bytes"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +16,7 @@ import (
 	"scimesh.dev/scimesh/api/client"
 	v1 "scimesh.dev/scimesh/api/v1"
 	"scimesh.dev/scimesh/api/wire"
+	"scimesh.dev/scimesh/artifacts/inrow"
 )
 
 func TestRunFromUploadToResult(t *testing.T) {
@@ -221,6 +224,51 @@ func TestUploadsOfATask(t *testing.T) {
 		}
 	}
 	h.noStaging()
+}
+
+// A small result is kept in its row and a longer one as a blob; both are read alike.
+func TestResultsOfAnySizeComeBack(t *testing.T) {
+	h := newHarness(t)
+	for size, wantBlobs := range map[int]int{0: 0, 1: 0, inrow.Limit: 0, inrow.Limit + 1: 1, 1 << 20: 1} {
+		t.Run(strconv.Itoa(size), func(t *testing.T) {
+			_, l := h.running(fmt.Sprintf("of-%d-bytes", size))
+			before := h.countBlobs()
+			want := strings.Repeat("x", size)
+			m, err := h.uploadResult(l, want)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := h.worker.CompleteTask(t.Context(), l, manifestOf(m), nil); err != nil {
+				t.Fatal(err)
+			}
+			if got := h.countBlobs() - before; got != wantBlobs {
+				t.Errorf("%d blobs more, want %d", got, wantBlobs)
+			}
+			status, body, _ := h.do(operatorToken, http.MethodGet, "/artifacts/"+m.ArtifactID.String()+"/download", "", "")
+			if status != http.StatusOK || body != want {
+				t.Errorf("download: status %d, %d bytes, want %d", status, len(body), size)
+			}
+			if size == 0 {
+				return
+			}
+			status, body, _ = h.do(operatorToken, http.MethodGet, "/artifacts/"+m.ArtifactID.String()+"/download", "", "", "Range", "bytes=-1")
+			if status != http.StatusPartialContent || body != "x" {
+				t.Errorf("last byte: status %d, %q", status, body)
+			}
+		})
+	}
+}
+
+func (h *harness) countBlobs() int {
+	h.t.Helper()
+	n := 0
+	for _, err := range h.blobs.List(h.t.Context()) {
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		n++
+	}
+	return n
 }
 
 // noStaging checks that no upload has left anything behind.

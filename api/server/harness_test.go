@@ -29,6 +29,7 @@ import (
 	"scimesh.dev/scimesh/api/wire"
 	"scimesh.dev/scimesh/artifacts"
 	"scimesh.dev/scimesh/artifacts/filesystem"
+	"scimesh.dev/scimesh/artifacts/inrow"
 	"scimesh.dev/scimesh/store"
 	"scimesh.dev/scimesh/store/storetest"
 	"scimesh.dev/scimesh/workloads"
@@ -87,7 +88,7 @@ func newHarness(t *testing.T, options ...func(*Config)) *harness {
 		option(&cfg)
 	}
 	h.server, err = New(cfg, Deps{
-		Store: h.store, Artifacts: h.blobs, Workloads: workloads.NewRegistry(similaritysearch.New()),
+		Store: h.store, Artifacts: inrow.Store{Store: h.blobs, Rows: h.store}, Workloads: workloads.NewRegistry(similaritysearch.New()),
 		Controllers: func() []v1.ControllerStatus { return []v1.ControllerStatus{{Name: "planner"}} },
 		Logger:      zap.New(jsonCore(h.logs)),
 	})

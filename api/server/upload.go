@@ -2,7 +2,10 @@ package server
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"mime"
 	"strings"
@@ -12,6 +15,7 @@ import (
 	v1 "scimesh.dev/scimesh/api/v1"
 	"scimesh.dev/scimesh/api/wire"
 	"scimesh.dev/scimesh/artifacts"
+	"scimesh.dev/scimesh/artifacts/inrow"
 	"scimesh.dev/scimesh/store"
 )
 
@@ -38,11 +42,18 @@ func (s handlers) UploadTaskArtifact(ctx context.Context, req UploadTaskArtifact
 			return nil, describe(err, "task", req.TaskID.String())
 		}
 	}
-	blob, err := s.receive(ctx, req.Body, artifacts.PutOptions{ExpectedSHA256: digest, MaxBytes: s.cfg.MaxResultBytes})
+	if s.inRow(ctx) { // as many bodies as that are in memory at once
+		release, err := s.smallUploads.wait(ctx)
+		if err != nil {
+			return nil, err
+		}
+		defer release()
+	}
+	blob, body, err := s.receiveResult(ctx, req.Body, artifacts.PutOptions{ExpectedSHA256: digest, MaxBytes: s.cfg.MaxResultBytes})
 	if err != nil {
 		return nil, err
 	}
-	a, err := s.store.RecordTaskArtifact(ctx, store.RecordTaskArtifactParams{Lease: l, FileRef: store.FileRef{
+	a, err := s.store.RecordTaskArtifact(ctx, store.RecordTaskArtifactParams{Lease: l, Body: body, FileRef: store.FileRef{
 		Filename: req.Filename, ContentType: contentType(req.ContentType, binary), SHA256: blob.SHA256, SizeBytes: blob.SizeBytes,
 	}})
 	if err != nil {
@@ -93,6 +104,35 @@ func (s *Server) recordInput(ctx context.Context, name, media string, blob artif
 	return a, err
 }
 
+// inRow reports whether the result that is being uploaded is small enough for its row.
+func (s *Server) inRow(ctx context.Context) bool {
+	n := exchangeOf(ctx).r.ContentLength
+	return n >= 0 && n <= min(inrow.Limit, s.cfg.MaxResultBytes)
+}
+
+// receiveResult takes the result of a task: a small one into memory, for its
+// row, any other into a blob.
+func (s *Server) receiveResult(ctx context.Context, r io.Reader, opts artifacts.PutOptions) (blob artifacts.Blob, body []byte, err error) {
+	if !s.inRow(ctx) {
+		blob, err = s.receive(ctx, r, opts)
+		return blob, nil, err
+	}
+	n := exchangeOf(ctx).r.ContentLength
+	body = make([]byte, n)
+	if _, err := io.ReadFull(r, body); err != nil {
+		return blob, nil, err
+	}
+	if _, err := r.Read(make([]byte, 1)); err != nil && !errors.Is(err, io.EOF) {
+		return blob, nil, err // the end has its deadlines too
+	}
+	sum := sha256.Sum256(body)
+	blob = artifacts.Blob{SHA256: hex.EncodeToString(sum[:]), SizeBytes: n}
+	if opts.ExpectedSHA256 != "" && opts.ExpectedSHA256 != blob.SHA256 {
+		return blob, nil, fmt.Errorf("result: %w", artifacts.ErrDigestMismatch)
+	}
+	return blob, body, nil
+}
+
 // receive streams a body into a blob. One that breaks off leaves nothing.
 func (s *Server) receive(ctx context.Context, body io.Reader, opts artifacts.PutOptions) (artifacts.Blob, error) {
 	w, done, err := s.beginBlob(ctx, opts)
@@ -107,7 +147,7 @@ func (s *Server) receive(ctx context.Context, body io.Reader, opts artifacts.Put
 }
 
 // smallUploads bounds the uploads of at most precheckBytes that are served at
-// once. They are in memory while they last, which is not long, so others wait for
+// once, and the results on their way into rows. They are in memory while they last, which is not long, so others wait for
 // them: a thousand workers that end their tasks together are no reason to turn
 // any away.
 const smallUploads = 512

@@ -75,8 +75,8 @@ var historySQL = []string{
 	 SELECT bench_id(5, n), bench_id(4, n / @size), n % @size, 'similarity-search', bench_id(0, 0), repeat('0', 64), 3, 'completed', 1, now(), now(), now(), bench_id(7, n % 100), bench_id(6, n), '{"rows": 1}'
 	 FROM   generate_series(0, @jobs::bigint * @size - 1) n`,
 	`DROP INDEX artifacts_sha256_idx`,
-	`INSERT INTO artifacts (id, job_id, task_id, attempt, kind, filename, storage_key, content_type, size_bytes, sha256)
-	 SELECT bench_id(6, n), bench_id(4, n / @size), bench_id(5, n), 1, 'partial_result', 'partial.csv', 'sha256/' || left(h, 2) || '/' || h, 'text/csv', 180, h
+	`INSERT INTO artifacts (id, job_id, task_id, attempt, kind, filename, content_type, size_bytes, sha256, body)
+	 SELECT bench_id(6, n), bench_id(4, n / @size), bench_id(5, n), 1, 'partial_result', 'partial.csv', 'text/csv', 180, h, repeat('x', 180)::bytea
 	 FROM   generate_series(0, @jobs::bigint * @size - 1) n, LATERAL (SELECT md5('a' || n) || md5('b' || n) AS h) d`,
 	`CREATE INDEX artifacts_sha256_idx ON artifacts (sha256)`,
 	`INSERT INTO raw_tasks (id, job_id, chunk_index, workload, input_uri, input_sha256, parameters, status, attempt, result_uri, result_sha256, started_at, completed_at)

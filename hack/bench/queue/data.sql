@@ -7,8 +7,8 @@ $$;
 
 -- One input for all tasks, and the job that the simulated workers work on, with
 -- its first task: the reducer would take a job without open tasks.
-INSERT INTO artifacts (id, kind, filename, storage_key, content_type, size_bytes, sha256)
-VALUES (bench_id(0, 0), 'input', 'input.tsv', 'sha256/00/' || repeat('0', 64), 'text/tab-separated-values', 1, repeat('0', 64));
+INSERT INTO artifacts (id, kind, filename, content_type, size_bytes, sha256)
+VALUES (bench_id(0, 0), 'input', 'input.tsv', 'text/tab-separated-values', 1, repeat('0', 64));
 
 INSERT INTO jobs (id, name, workload, spec, status, engine, input_artifact_id, plan, total_tasks, started_at)
 VALUES (bench_id(1, 0), 'bench', 'similarity-search',

@@ -21,6 +21,7 @@ import (
 	"scimesh.dev/scimesh/api/wire"
 	"scimesh.dev/scimesh/artifacts"
 	"scimesh.dev/scimesh/artifacts/filesystem"
+	"scimesh.dev/scimesh/artifacts/inrow"
 	"scimesh.dev/scimesh/controllers"
 	"scimesh.dev/scimesh/controllers/janitor"
 	"scimesh.dev/scimesh/migrations"
@@ -97,10 +98,11 @@ func runCoordinator(ctx context.Context, config *coordinatorConfig, log *zap.Log
 }
 
 func (c *coordinator) build(owner uuid.UUID) error {
-	blobs, err := filesystem.New(c.config.StorageDir, filesystem.Options{Journal: true})
+	files, err := filesystem.New(c.config.StorageDir, filesystem.Options{Journal: true})
 	if err != nil {
 		return fmt.Errorf("COORDINATOR_STORAGE_DIR: %w", err)
 	}
+	blobs := inrow.Store{Store: files, Rows: c.store}
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	if err := c.buildControllers(owner, blobs, registry); err != nil {

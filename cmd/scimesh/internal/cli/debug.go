@@ -11,6 +11,7 @@ import (
 
 	"scimesh.dev/scimesh/artifacts"
 	"scimesh.dev/scimesh/artifacts/filesystem"
+	"scimesh.dev/scimesh/artifacts/inrow"
 	"scimesh.dev/scimesh/cmd/scimesh/internal/settings"
 	"scimesh.dev/scimesh/store"
 )
@@ -84,10 +85,11 @@ func (o *verifyOptions) run(ctx context.Context) error {
 
 // verifyArtifacts checks that every artifact's bytes are there.
 func (o *verifyOptions) verifyArtifacts(ctx context.Context, s *store.Store) ([]store.Violation, error) {
-	blobs, err := filesystem.New(o.storageDir, filesystem.Options{})
+	files, err := filesystem.New(o.storageDir, filesystem.Options{})
 	if err != nil {
 		return nil, err
 	}
+	blobs := inrow.Store{Store: files, Rows: s}
 	var violations []store.Violation
 	for page := (store.Page{Limit: 1000}); ; {
 		list, err := s.ListArtifacts(ctx, store.ArtifactFilter{}, page)
