@@ -36,6 +36,7 @@ bootstrap: ## Install what building and testing need, as far as this machine lac
 
 .PHONY: build
 build: ## Build bin/scimesh
+	@hack/bootstrap web || true # without it the dashboard shows SMILES in place of structures
 	@go build -trimpath -o bin/ ./cmd/...
 
 .PHONY: generate

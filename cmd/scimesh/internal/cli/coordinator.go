@@ -27,6 +27,7 @@ import (
 	"scimesh.dev/scimesh/migrations"
 	"scimesh.dev/scimesh/reconcile"
 	"scimesh.dev/scimesh/store"
+	"scimesh.dev/scimesh/web"
 )
 
 func newCoordinator(streams Streams) *cobra.Command {
@@ -145,6 +146,27 @@ func (c *coordinator) buildServer(blobs artifacts.Store, registry *prometheus.Re
 		return err
 	}
 	c.server = handler.HTTPServer(c.config.Addr)
+	return c.buildDashboard(blobs, handler)
+}
+
+// buildDashboard puts the dashboard beside the API.
+func (c *coordinator) buildDashboard(blobs artifacts.Store, api http.Handler) error {
+	var hosts []string
+	if name, err := os.Hostname(); err == nil {
+		hosts = append(hosts, name)
+	}
+	dashboard, err := web.New(web.Config{
+		OperatorToken: c.config.Token, PublicURL: c.config.PublicURL, Hosts: hosts,
+		TrustForwarded: c.config.TrustForwarded, Version: buildVersion(),
+	}, web.Deps{
+		Store: c.store, Artifacts: blobs, Workloads: builtin(), Controllers: c.controllerStatus,
+		API: api, Logger: c.log.Named("web"),
+	})
+	if err != nil {
+		return err
+	}
+	c.server.Handler = dashboard.Mount(api)
+	c.server.RegisterOnShutdown(dashboard.Drain)
 	return nil
 }
 

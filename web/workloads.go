@@ -1,0 +1,38 @@
+package web
+
+import (
+	"net/http"
+
+	v1 "scimesh.dev/scimesh/api/v1"
+)
+
+type workloadView struct {
+	Name   string
+	Spec   v1.WorkloadSpec
+	Fields []formField
+}
+
+// workloadList shows what can be computed.
+func (d *Dashboard) workloadList(w http.ResponseWriter, r *http.Request) error {
+	var list []workloadView
+	for _, name := range d.workloads.Names() {
+		load, _ := d.workloads.Get(name)
+		list = append(list, workloadView{Name: name, Spec: load.Describe()})
+	}
+	return d.render(w, r, "workloads", page{Title: "Workloads", Section: "workloads", Data: list})
+}
+
+// workload shows what one computation takes and gives.
+func (d *Dashboard) workload(w http.ResponseWriter, r *http.Request) error {
+	name := r.PathValue("name")
+	load, ok := d.workloads.Get(name)
+	if !ok {
+		return notFound("workload", name)
+	}
+	spec := load.Describe()
+	fields, err := formFields(spec.ParametersSchema)
+	if err != nil {
+		return err
+	}
+	return d.render(w, r, "workload", page{Title: name, Section: "workloads", Data: workloadView{name, spec, fields}})
+}
