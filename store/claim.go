@@ -145,10 +145,10 @@ func (s *Store) assign(claims []claim, open []int, workers map[uuid.UUID]*worker
 			continue
 		}
 		j.served++
-		k := key{j.id, w.engine}
+		k := key{j.id, j.engineOf(w)}
 		g := byKey[k]
 		if g == nil {
-			g = &claimGroup{job: *j, engine: w.engine}
+			g = &claimGroup{job: *j, engine: k.engine}
 			groups, byKey[k] = append(groups, g), g
 		}
 		g.claims = append(g.claims, i)

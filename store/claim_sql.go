@@ -36,9 +36,14 @@ WITH candidate AS (
 
 const workerFence = `
                     AND w.status <> 'offline'
-                    AND w.engine = @engine
+                    AND ` + sameEngine + `
                     AND w.capabilities ? @workload
                     AND (w.quarantined_until IS NULL OR w.quarantined_until <= coalesce(@now::timestamptz, now()))`
+
+// sameEngine compares the engine of a worker with that of a Job, which is a model
+// if any engine of that model may compute it.
+const sameEngine = `(w.engine = @engine
+                         OR @engine LIKE 'rdkit-model/%' AND right(w.engine, length(@engine) + 1) = ' ' || @engine)`
 
 // leasePairsSQL gives each task of pair to its worker.
 const leasePairsSQL = `

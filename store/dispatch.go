@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+
+	v1 "scimesh.dev/scimesh/api/v1"
 )
 
 const (
@@ -43,6 +45,7 @@ type dispatchJob struct {
 	name        string
 	workload    string
 	engine      *string // nil until the first claim
+	anyEngine   bool    // of one model
 	parallelism int32
 	priority    int32
 	open        int64
@@ -105,6 +108,7 @@ type dispatchRow struct {
 	Name        string
 	Workload    string
 	Engine      *string
+	AnyEngine   bool
 	Parallelism int32
 	Priority    int32
 	Open        int64
@@ -114,7 +118,7 @@ type dispatchRow struct {
 // Jobs that were dry are asked whether they still are; for the others the next
 // claim will tell.
 const dispatchSQL = `
-SELECT j.id, j.name, j.workload, j.engine, j.parallelism, j.priority,
+SELECT j.id, j.name, j.workload, j.engine, coalesce(j.spec->>'engine' = 'any', false) AS any_engine, j.parallelism, j.priority,
        j.total_tasks - j.completed_tasks - j.failed_tasks - j.cancelled_tasks AS open,
        CASE WHEN j.id = ANY (@dry::uuid[]) THEN
            EXISTS (SELECT FROM tasks t WHERE t.job_id = j.id
@@ -220,7 +224,7 @@ func (d *dispatcher) load(rows []dispatchRow, shared map[uuid.UUID]map[string]js
 			if !ok {
 				continue
 			}
-			j = &dispatchJob{id: r.ID, name: r.Name, workload: r.Workload, shared: params, floorAt: at, served: -1}
+			j = &dispatchJob{id: r.ID, name: r.Name, workload: r.Workload, anyEngine: r.AnyEngine, shared: params, floorAt: at, served: -1}
 		}
 		j.engine, j.parallelism, j.priority, j.open = r.Engine, r.Parallelism, r.Priority, r.Open
 		j.dry = j.dry && !r.Claimable
@@ -270,7 +274,15 @@ func (d *dispatcher) pick(w *workerInfo, capabilities []string) *dispatchJob {
 
 func (j *dispatchJob) suits(w *workerInfo, capabilities []string) bool {
 	return slices.Contains(capabilities, j.workload) && slices.Contains(w.capabilities, j.workload) &&
-		(j.engine == nil || *j.engine == w.engine)
+		(j.engine == nil || *j.engine == j.engineOf(w))
+}
+
+// engineOf is the engine to which the job keeps once w has claimed a task.
+func (j *dispatchJob) engineOf(w *workerInfo) string {
+	if j.anyEngine {
+		return v1.SharedEngine(w.engine)
+	}
+	return w.engine
 }
 
 // parameters are a task's own, a JSON object, over the shared ones.

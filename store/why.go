@@ -35,7 +35,7 @@ WITH active AS (
     WHERE  lease_owner IS NOT NULL
 ), seen AS (
     SELECT w.capabilities ? @workload AS capable, w.status <> 'offline' AS online,
-           @engine::text = '' OR w.engine = @engine AS same_engine,
+           @engine::text = '' OR ` + sameEngine + ` AS same_engine,
            w.quarantined_until IS NULL OR w.quarantined_until <= coalesce(@now::timestamptz, now()) AS healthy,
            w.quarantined_until, a.lease_owner IS NULL AS idle
     FROM   workers w

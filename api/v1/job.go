@@ -28,6 +28,9 @@ type JobSpec struct {
 	// MaxAttempts bounds the failed attempts of one task, and separately its
 	// lost leases. Default 3, at most 100.
 	MaxAttempts int32 `json:"maxAttempts,omitempty"`
+	// Engine is empty or EngineAny. By default a Job keeps to the engine of the
+	// first worker that claims a task of it.
+	Engine string `json:"engine,omitempty"`
 	// Priority orders Jobs: higher first. Between -1000 and 1000.
 	Priority int32 `json:"priority,omitempty"`
 	// Parallelism is the largest number of tasks leased at once; 0 is no limit.

@@ -109,6 +109,9 @@ func validateSpec(s *JobSpec, opts ValidateOptions, path *field.Path) field.Erro
 	errs = append(errs, validateInput(&s.Input, opts, path.Child("input"))...)
 	errs = append(errs, validateParameters(s.Parameters, path.Child("parameters"))...)
 	errs = append(errs, between(path.Child("sharding", "rows"), s.Sharding.Rows, 1, MaxShardRows)...)
+	if s.Engine != "" && s.Engine != EngineAny {
+		errs = append(errs, field.NotSupported(path.Child("engine"), Quote(s.Engine), []string{EngineAny}))
+	}
 	errs = append(errs, between(path.Child("maxAttempts"), int64(s.MaxAttempts), 1, MaxMaxAttempts)...)
 	errs = append(errs, between(path.Child("priority"), int64(s.Priority), -MaxPriority, MaxPriority)...)
 	errs = append(errs, between(path.Child("parallelism"), int64(s.Parallelism), 0, 1<<31-1)...)

@@ -47,6 +47,7 @@ type search struct {
 	rows        int
 	parameters  string // YAML, flow style
 	maxAttempts int
+	engine      string
 }
 
 // write writes the manifest and returns its path.
@@ -62,6 +63,9 @@ spec:
   sharding: {rows: %d}
   maxAttempts: %d
 `, s.name, s.path, s.parameters, s.rows, max(s.maxAttempts, 3))
+	if s.engine != "" {
+		manifest += "  engine: " + s.engine + "\n"
+	}
 	path := filepath.Join(t.TempDir(), s.name+".yaml")
 	if err := os.WriteFile(path, []byte(manifest), 0o600); err != nil {
 		t.Fatal(err)

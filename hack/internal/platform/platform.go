@@ -127,6 +127,9 @@ func (p *Platform) CreateDatabase(ctx context.Context, name string) (string, err
 // PostgresPID is the number of the server's process.
 func (p *Platform) PostgresPID() int { return p.cluster.PID() }
 
+// Dir holds everything.
+func (p *Platform) Dir() string { return p.opts.Dir }
+
 // StorageDir is the folder of the artifact store.
 func (p *Platform) StorageDir() string { return filepath.Join(p.opts.Dir, "artifacts") }
 
@@ -175,25 +178,35 @@ func (p *Platform) StartCoordinator(name string, own bool, env ...string) (*Proc
 		"DATABASE_URL=" + p.DatabaseURL(), "COORDINATOR_TOKEN=" + p.operatorToken, "COORDINATOR_WORKER_TOKEN=" + p.workerToken,
 		"COORDINATOR_STORAGE_DIR=" + p.StorageDir(), "COORDINATOR_ADDR=" + addr,
 	}, p.opts.Coordinator...)
-	return p.start(name, "http://"+addr, append(vars, env...), "coordinator")
+	return p.start(name, "http://"+addr, append(vars, env...), p.opts.Binary, "coordinator")
 }
 
 // StartWorker starts a worker with a work folder of that name.
 func (p *Platform) StartWorker(name string, env ...string) (*Process, error) {
+	return p.start(name, "", p.workerEnvironment(name, env), p.opts.Binary, "worker")
+}
+
+// StartPythonWorker starts the Python worker, whose program is named, with a
+// work folder of that name.
+func (p *Platform) StartPythonWorker(name, program string, env ...string) (*Process, error) {
+	return p.start(name, "", p.workerEnvironment(name, env), program)
+}
+
+func (p *Platform) workerEnvironment(name string, env []string) []string {
 	vars := append([]string{
 		"SCIMESH_COORDINATOR_URL=" + p.URL(), "SCIMESH_TOKEN=" + p.workerToken, "SCIMESH_WORKER_NAME=" + name,
 		"SCIMESH_WORK_DIR=" + filepath.Join(p.opts.Dir, "workers", name),
 	}, p.opts.Worker...)
-	return p.start(name, "", append(vars, env...), "worker")
+	return append(vars, env...)
 }
 
-func (p *Platform) start(name, url string, env []string, args ...string) (*Process, error) {
+func (p *Platform) start(name, url string, env []string, program string, args ...string) (*Process, error) {
 	log, err := os.OpenFile(p.LogPath(name), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, err
 	}
 	defer log.Close() // the child has its own descriptor
-	cmd := exec.Command(p.opts.Binary, args...)
+	cmd := exec.Command(program, args...)
 	cmd.Env = append(baseEnvironment(), env...)
 	cmd.Stdout, cmd.Stderr = log, log
 	if err := cmd.Start(); err != nil {

@@ -37,6 +37,12 @@ func (p *Process) Kill() {
 	<-p.done
 }
 
+// Interrupt asks the process to end as Ctrl-C does.
+func (p *Process) Interrupt() error { return p.cmd.Process.Signal(syscall.SIGINT) }
+
+// ExitCode is the status with which the process has ended; valid once Done is closed.
+func (p *Process) ExitCode() int { return p.cmd.ProcessState.ExitCode() }
+
 // Stop halts the process with SIGSTOP; Continue lets it go on.
 func (p *Process) Stop() error { return p.cmd.Process.Signal(syscall.SIGSTOP) }
 

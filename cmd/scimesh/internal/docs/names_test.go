@@ -71,6 +71,14 @@ func TestEnvironmentVariablesAreDescribed(t *testing.T) {
 			}
 		})
 	}
+	// The Python worker's are all in its command.
+	command, err := os.ReadFile(filepath.Join(root, "python", "src", "scimesh_worker", "cli.py"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range envInCode.FindAllStringSubmatch(string(command), -1) {
+		code[m[1]] = true
+	}
 	same(t, "variable", code, found(docs(t), envInDocs))
 }
 

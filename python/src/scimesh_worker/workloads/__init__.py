@@ -1,0 +1,1 @@
+"""The computations of this worker; RDKit is imported below this package alone."""
