@@ -1,6 +1,7 @@
 package stereo
 
 import (
+	"cmp"
 	"slices"
 
 	"scimesh.dev/scimesh/chem/mol"
@@ -80,7 +81,7 @@ func (o *orienter) written(m *mol.Mol, i int32) bool {
 }
 
 // oddInversions reports whether sorting s takes an odd number of swaps.
-func oddInversions(s []int32) bool {
+func oddInversions[T cmp.Ordered](s []T) bool {
 	n := 0
 	for i := range s {
 		for j := range i {

@@ -3,8 +3,6 @@ package stereo
 import (
 	"errors"
 	"slices"
-
-	"scimesh.dev/scimesh/chem/mol"
 )
 
 // ErrWorkLimit says that two structures are so symmetrical, and their marks so
@@ -66,87 +64,6 @@ func (x *Matcher) Same(a, b *Structure) (bool, error) {
 		from = to
 	}
 	return true, nil
-}
-
-// color gives atoms hashes that differ where their surroundings do, refined
-// until the number of classes stands still. It reports false if the structures
-// have different sets of colours.
-func (x *Matcher) color() bool {
-	x.colorA, x.colorB = x.start(x.a, x.colorA), x.start(x.b, x.colorB)
-	classes := 0
-	for range len(x.colorA) + 1 {
-		x.sorted[0] = append(x.sorted[0][:0], x.colorA...)
-		x.sorted[1] = append(x.sorted[1][:0], x.colorB...)
-		slices.Sort(x.sorted[0])
-		slices.Sort(x.sorted[1])
-		if !slices.Equal(x.sorted[0], x.sorted[1]) {
-			return false
-		}
-		n := len(slices.Compact(x.sorted[0]))
-		if n == classes {
-			break
-		}
-		classes = n
-		x.refine(x.a, x.colorA)
-		x.refine(x.b, x.colorB)
-	}
-	return true
-}
-
-func mix(h, v uint64) uint64 {
-	h = (h ^ v) * 0x9e3779b97f4a7c15
-	return h ^ h>>29
-}
-
-// start colours atoms by what they are.
-func (x *Matcher) start(s *Structure, colors []uint64) []uint64 {
-	m := &s.Mol
-	colors = reset(colors, len(m.Atoms))
-	for i := range m.Atoms {
-		a := &m.Atoms[i]
-		kind := uint64(0)
-		switch {
-		case a.Chirality.IsTetrahedral():
-			kind = 1
-		case a.Chirality.IsNonTetrahedral():
-			kind = uint64(a.Chirality)<<8 | uint64(a.Perm)
-		}
-		h := mix(uint64(a.Z), uint64(a.Flags&mol.Aromatic)<<32|uint64(a.Isotope))
-		h = mix(h, uint64(uint8(a.Charge))<<32|uint64(a.TotalH()))
-		colors[i] = mix(mix(h, uint64(a.Degree)<<32|uint64(uint32(a.Map))), kind<<8|uint64(a.Radicals))
-	}
-	return colors
-}
-
-// refine mixes the colours of the neighbours into each atom's.
-func (x *Matcher) refine(s *Structure, colors []uint64) {
-	m := &s.Mol
-	x.next = append(x.next[:0], colors...)
-	for i := range m.Atoms {
-		x.near = x.near[:0]
-		for _, h := range m.Neighbors(int32(i)) {
-			x.near = append(x.near, mix(colors[h.Atom], s.bondKind(h.Bond, int32(i))))
-		}
-		slices.Sort(x.near)
-		for _, c := range x.near {
-			x.next[i] = mix(x.next[i], c)
-		}
-	}
-	copy(colors, x.next)
-}
-
-// bondKind is the type of bond b seen from its atom a, and whether it has a
-// configuration.
-func (s *Structure) bondKind(b, a int32) uint64 {
-	bond := &s.Mol.Bonds[b]
-	kind := uint64(bond.Type) << 2
-	if bond.Type == mol.Dative && bond.A == a {
-		kind |= 2
-	}
-	if s.Cis[b].Set {
-		kind |= 1
-	}
-	return kind
 }
 
 // arrange orders the atoms of a so that every one but the first of a component

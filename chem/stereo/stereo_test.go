@@ -1,6 +1,7 @@
 package stereo
 
 import (
+	"slices"
 	"testing"
 
 	"scimesh.dev/scimesh/chem/mol"
@@ -91,6 +92,52 @@ func TestSame(t *testing.T) {
 		for _, pair := range [][2]*Structure{{a, b}, {b, a}} {
 			if got, err := x.Same(pair[0], pair[1]); err != nil || got != tc.want {
 				t.Errorf("%s (%s, %s): %v, error %v, want %v", tc.name, tc.a, tc.b, got, err, tc.want)
+			}
+		}
+	}
+}
+
+// TestSameOfAlikeArms compares trees of which some of the 16 arms are unlike the
+// others by a mark far from the root: nothing but the marks tells which.
+func TestSameOfAlikeArms(t *testing.T) {
+	var x Matcher
+	for _, arms := range [][2]string{{`/C=C/F`, `/C=C\F`}, {"[C@H](O)N", "[C@@H](O)N"}} {
+		tree := func(odd ...int) *Structure {
+			var parts []string
+			for i := range 16 {
+				arm := arms[0]
+				if slices.Contains(odd, i) {
+					arm = arms[1]
+				}
+				parts = append(parts, "c%90ccc(cc%90)"+arm)
+			}
+			for len(parts) > 1 { // branch by branch
+				var next []string
+				for i := 0; i < len(parts); i += 2 {
+					next = append(next, "OB(O"+parts[i]+")O"+parts[i+1])
+				}
+				parts = next
+			}
+			return structure(t, "C"+parts[0])
+		}
+		for _, tc := range []struct {
+			a, b []int
+			want bool
+		}{
+			{nil, nil, true},
+			{[]int{0}, []int{15}, true},
+			{[]int{0}, nil, false},
+			{[]int{0, 1}, []int{14, 15}, true},
+			{[]int{0, 1}, []int{0, 2}, false},
+			{[]int{0, 15}, []int{1, 8}, true},
+			{[]int{0, 3, 9}, []int{13, 14, 6}, true},
+		} {
+			got, err := x.Same(tree(tc.a...), tree(tc.b...))
+			if err != nil || got != tc.want {
+				t.Errorf("%q at %v and at %v: %v, error %v, want %v", arms[1], tc.a, tc.b, got, err, tc.want)
+			}
+			if x.steps > 10_000 {
+				t.Errorf("%q at %v and at %v: %d steps", arms[1], tc.a, tc.b, x.steps)
 			}
 		}
 	}

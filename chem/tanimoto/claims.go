@@ -14,18 +14,8 @@ type claims struct {
 
 // shared is what the goroutines of one search know together.
 type shared struct {
-	claimed  atomic.Int64 // units
-	lastOfK  atomic.Uint64
-	farthest bool
-}
-
-// noScore is no score, in which Common is never more than Union.
-const noScore = 1 << 32
-
-func newShared(farthest bool) *shared {
-	s := &shared{farthest: farthest}
-	s.lastOfK.Store(noScore)
-	return s
+	claimed atomic.Int64 // units
+	low     atomic.Int64
 }
 
 // take reports whether the next unit is the goroutine's own.
@@ -42,26 +32,17 @@ func (c *claims) take() bool {
 	return !c.holds
 }
 
-// last takes note that a goroutine has K hits, of which that one is the last, and
-// returns the strictest such similarity: all of them together have K at least as
-// similar (or as far).
-func (s *shared) last(own Score, ok bool) (Score, bool) {
+// raise takes note of the class that the last of K hits of one goroutine is not
+// below, and returns the highest such class: all of them together have K hits that
+// are not below it.
+func (s *shared) raise(low int) int {
 	for {
-		word := s.lastOfK.Load()
-		best := Score{int32(word >> 32), int32(uint32(word))}
-		if !ok && word == noScore {
-			return own, false
+		have := s.low.Load()
+		if int64(low) <= have {
+			return int(have)
 		}
-		if !ok || word != noScore && !s.stricter(own, best) {
-			return best, true
-		}
-		if s.lastOfK.CompareAndSwap(word, uint64(own.Common)<<32|uint64(own.Union)) {
-			return own, true
+		if s.low.CompareAndSwap(have, int64(low)) {
+			return low
 		}
 	}
-}
-
-func (s *shared) stricter(a, b Score) bool {
-	c := a.Compare(b)
-	return c > 0 && !s.farthest || c < 0 && s.farthest
 }

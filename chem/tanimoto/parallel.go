@@ -39,7 +39,7 @@ func (p *Parallel) UseKernel(name string) error {
 // Search is Searcher.Search with the index divided among the goroutines. It pays
 // for large indexes; for many queries use SearchAll.
 func (p *Parallel) Search(ctx context.Context, q Query) ([]Hit, error) {
-	common := newShared(q.Farthest)
+	common := &shared{}
 	found := make([]*finding, len(p.searchers))
 	if err := p.run(ctx, func(ctx context.Context, i int) (err error) {
 		found[i], err = p.searchers[i].find(ctx, q, &claims{shared: common})
@@ -52,11 +52,8 @@ func (p *Parallel) Search(ctx context.Context, q Query) ([]Hit, error) {
 	for _, f := range found[1:] {
 		all.entries = append(all.entries, f.entries...)
 	}
-	hits := all.sorted()
-	if q.K > 0 {
-		hits = hits[:min(q.K, len(hits))]
-	}
-	return hits, nil
+	all.low = int(common.low.Load())
+	return all.sorted(), nil
 }
 
 // SearchAll makes many searches, each by one goroutine, and calls found for each

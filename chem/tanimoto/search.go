@@ -62,7 +62,7 @@ func (s *Searcher) find(ctx context.Context, q Query, c *claims) (*finding, erro
 		return nil, err
 	}
 	s.setQuery(q.Fingerprint)
-	f := &finding{hitHeap: hitHeap{k: q.K, farthest: q.Farthest, tie: q.Tie}, query: q, claims: c}
+	f := &finding{best: best{k: q.K, farthest: q.Farthest, tie: q.Tie}, query: q, claims: c}
 	switch {
 	case q.Farthest:
 		err = s.farthest(ctx, f)
@@ -76,9 +76,10 @@ func (s *Searcher) find(ctx context.Context, q Query, c *claims) (*finding, erro
 
 // finding is the state of one search.
 type finding struct {
-	hitHeap
-	query  Query
-	claims *claims
+	best
+	query    Query
+	claims   *claims
+	searched int // positions
 }
 
 // reaches reports whether a similarity satisfies the query's threshold.
@@ -87,25 +88,18 @@ func (f *finding) reaches(s Score) bool {
 	return c == 0 || c > 0 != f.query.Farthest
 }
 
-// threshold is what a hit must satisfy by now: the query's threshold, or the
-// similarity of the last of K, whichever is the stricter.
+// threshold is what a hit must satisfy by now: the query's threshold, or what the
+// last of K is known to satisfy, whichever is the stricter.
 func (f *finding) threshold() Threshold {
-	if last, ok := f.last(); ok {
-		return scoreThreshold(last)
+	low := f.low
+	if f.claims.shared != nil {
+		low = f.claims.shared.raise(low)
 	}
-	return f.query.Threshold
-}
-
-// last is the similarity of the last of K by now: here, or where others search
-// the rest of the index.
-func (f *finding) last() (last Score, ok bool) {
-	if ok = f.full(); ok {
-		last = f.entries[0].Score
+	bound, query := f.bound(low), f.query.Threshold
+	if c := bound.compare(query); low == 0 || c < 0 != f.farthest {
+		return query
 	}
-	if f.claims.shared == nil {
-		return last, ok
-	}
-	return f.claims.shared.last(last, ok)
+	return bound
 }
 
 // take returns a taker of positions for the finding.
@@ -178,18 +172,16 @@ func (s *Searcher) nearestOf(f *finding, b int) {
 		}
 	}
 	for from, end := s.x.start[b], s.x.start[b+1]; from < end; {
-		// So little with one limit that it stays near the last of K.
+		// So little with one limit that it stays near the last of K: the more has
+		// been searched, the less it moves.
 		unit := min(end, (from/tileSize+1)*tileSize, (from/blockSize+nearestBlocks)*blockSize)
 		if !f.claims.take() {
 			from = unit
 		}
 		for from < unit {
-			// As long as everything is a hit no more than needed.
-			to := unit
-			if !f.full() {
-				to = min(to, (from/blockSize+1+f.k/blockSize)*blockSize)
-			}
+			to := min(unit, (from/blockSize+1+f.searched/blockSize/8)*blockSize)
 			s.atLeast(from, to, least, take)
+			f.searched += to - from
 			from = to
 		}
 	}

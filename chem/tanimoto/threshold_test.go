@@ -86,13 +86,13 @@ func TestKeysOrderAsScores(t *testing.T) {
 				continue
 			}
 			for _, farthest := range []bool{false, true} {
-				h := hitHeap{farthest: farthest, tie: func(int, int) int { return 0 }}
+				h := best{farthest: farthest, tie: func(int, int) int { return 0 }}
 				want := b.Compare(a)
 				if farthest {
 					want = -want
 				}
 				x, y := h.entry(Hit{0, a}), h.entry(Hit{1, b})
-				if got := h.order(&x, &y); got != want {
+				if got := h.order(x, y); got != want {
 					t.Fatalf("%v and %v, farthest %t: order %d, want %d", a, b, farthest, got, want)
 				}
 			}
