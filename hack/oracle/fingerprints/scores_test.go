@@ -58,7 +58,7 @@ func TestGeneratedScores(t *testing.T) {
 		for i, h := range hits {
 			want := math.Float64frombits(binary.LittleEndian.Uint64(scores[8*h.Row:]))
 			if h.Union == 0 {
-				want += 1 // RDKit says 0, see docs/chem-differences.md
+				want++ // RDKit says 0, see docs/chem-differences.md
 			}
 			if got := h.Float64(); got != want {
 				differences++
@@ -76,8 +76,7 @@ func TestGeneratedScores(t *testing.T) {
 }
 
 func stderr(err error) []byte {
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		return exit.Stderr
 	}
 	return nil
