@@ -113,7 +113,7 @@ func TestPlanRefuses(t *testing.T) {
 		"empty input":        {"", `{"query_smiles":"C"}`, "InputInvalid", "the input is empty; expected a header line"},
 		"header only":        {header + "\n\n", `{"query_smiles":"C"}`, "InputInvalid", "the input has a header but no rows"},
 		"header only, by id": {header, `{"query_id":"A"}`, "InputInvalid", "the input has a header but no rows"},
-		"wrong columns":      {"id,smiles\nA,C\n", `{"query_smiles":"C"}`, "InputInvalid", `columns found: "id,smiles"`},
+		"wrong columns":      {"cid,structure\nA,C\n", `{"query_smiles":"C"}`, "InputInvalid", `columns found: "cid", "structure"`},
 		"id not found":       {header + "A\tC\n", `{"query_id":"a"}`, "QueryNotFound", `query_id "a": no row of the input has this id`},
 		"id of a bad molecule": {header + "B\tC\nA\tC(C\nA\t!\n", `{"query_id":"A"}`, "QueryInvalid",
 			"query_id \"A\": row 2 has this id but cannot be used: its SMILES: SMILES syntax: branch is never closed at byte 1\n    C(C\n     ^"},

@@ -14,14 +14,18 @@ import (
 func naive(in string, limit int) ([]string, bool) {
 	var rows []string
 	id, smiles := -1, -1
-	for line := range strings.SplitSeq(strings.TrimPrefix(in, "\ufeff"), "\n") {
+	for i, line := range strings.Split(in, "\n") {
 		line = strings.TrimSuffix(line, "\r")
+		long := len(line) > limit // the mark counts
+		if i == 0 {
+			line = strings.TrimPrefix(line, "\ufeff")
+		}
 		if line == "" {
 			continue
 		}
 		columns := strings.Split(line, "\t")
 		if id < 0 {
-			if strings.Count("\t"+line+"\t", "\t"+IDColumn+"\t") != 1 || strings.Count("\t"+line+"\t", "\t"+SMILESColumn+"\t") != 1 || len(line) > limit {
+			if strings.Count("\t"+line+"\t", "\t"+IDColumn+"\t") != 1 || strings.Count("\t"+line+"\t", "\t"+SMILESColumn+"\t") != 1 || long {
 				return nil, false
 			}
 			for i, c := range columns {
@@ -88,7 +92,7 @@ func FuzzReader(f *testing.F) {
 	f.Add([]byte(compressGzip(header+"A\tC\n")), []byte{0}, uint8(60))
 	f.Add([]byte(compressZstd(header+"A\tC\n")), []byte{9}, uint8(60))
 	f.Fuzz(func(t *testing.T, in, sizes []byte, limit uint8) {
-		o := Options{MaxLineBytes: max(1, int(limit))}
+		o := Options{MaxLineBytes: max(1, int(limit)), Format: TSV, IDColumn: IDColumn, SMILESColumn: SMILESColumn}
 		got, err := readAll(&pieces{data: in, sizes: sizes}, o)
 		again, errAgain := readAll(bytes.NewReader(in), o)
 		if strings.Join(got, "\n") != strings.Join(again, "\n") || fmt.Sprint(err) != fmt.Sprint(errAgain) {
@@ -101,6 +105,39 @@ func FuzzReader(f *testing.F) {
 		want, ok := naive(string(in), o.MaxLineBytes)
 		if ok != (err == nil) || ok && strings.Join(got, "\n") != strings.Join(want, "\n") {
 			t.Fatalf("got %q, %v; want %q, %v", got, err, want, ok)
+		}
+	})
+}
+
+// FuzzFormats reads anything as any format: the rows do not depend on how the input
+// is cut into reads, and what the reader finds out by itself it also finds when told.
+func FuzzFormats(f *testing.F) {
+	f.Add([]byte("id,smiles\r\n\"A\"\"B\",C\r\n\"x\ny\",\"C,C\"\r\nz,\"C\n"), []byte{3, 200}, uint8(1))
+	f.Add([]byte("CCO ethanol\n\nC1CC1 |a:0| ring x\ty\n \n"), []byte{}, uint8(2))
+	f.Add([]byte("#FPS1\n#num_bits=64\n0180000000000000\tA\n01\tB\n"), []byte{0}, uint8(3))
+	f.Add([]byte("1\tC\n2\tCC\n"), []byte{9}, uint8(4))
+	f.Fuzz(func(t *testing.T, in, sizes []byte, choice uint8) {
+		o := Options{MaxLineBytes: 80}
+		if choice%5 > 0 {
+			o.Format = Formats[choice%5-1]
+		}
+		if choice&0x80 != 0 {
+			o.IDColumn, o.SMILESColumn = "1", "2"
+		}
+		got, err := readAll(&pieces{data: in, sizes: sizes}, o)
+		again, errAgain := readAll(bytes.NewReader(in), o)
+		if strings.Join(got, "\n") != strings.Join(again, "\n") || fmt.Sprint(err) != fmt.Sprint(errAgain) {
+			t.Fatalf("depends on how it is read:\n%q, %v\n%q, %v", got, err, again, errAgain)
+		}
+		r, err := NewReader(bytes.NewReader(in), o)
+		if err != nil {
+			return
+		}
+		defer r.Close()
+		o.Format = r.Layout().Format
+		told, err := readAll(bytes.NewReader(in), o)
+		if err == nil && strings.Join(told, "\n") != strings.Join(got, "\n") {
+			t.Fatalf("as %s:\n%q\nby itself:\n%q", o.Format, told, got)
 		}
 	})
 }

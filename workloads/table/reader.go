@@ -1,27 +1,21 @@
 package table
 
 import (
-	"bytes"
 	"io"
-	"unicode/utf8"
 )
 
 // Reasons why a row cannot be used.
 const (
-	TooFewColumns = "TooFewColumns"
-	InvalidUTF8   = "InvalidUTF8"
-	LineTooLong   = "LineTooLong"
+	TooFewColumns      = "TooFewColumns"
+	InvalidUTF8        = "InvalidUTF8"
+	LineTooLong        = "LineTooLong"
+	MalformedCSV       = "MalformedCSV"
+	ControlCharacter   = "ControlCharacter"
+	InvalidFingerprint = "InvalidFingerprint"
 )
 
 // DefaultMaxLineBytes is the longest line that a Reader holds by default.
 const DefaultMaxLineBytes = 16 << 20
-
-// Options of a Reader; the zero value has the defaults.
-type Options struct {
-	// MaxLineBytes is the longest line that is held, without its end; 0 is
-	// DefaultMaxLineBytes.
-	MaxLineBytes int
-}
 
 // Row is one row of a table.
 type Row struct {
@@ -29,18 +23,27 @@ type Row struct {
 	Number int64
 	// ID and SMILES are the bytes of the two columns, valid until the next
 	// call. In a rejected row SMILES is nil, and ID is nil if it could not be
-	// found; it may be invalid UTF-8.
+	// found; it may be invalid UTF-8. FPS has no SMILES.
 	ID, SMILES []byte
+	// Fingerprint is what FPS has instead, valid until the next call.
+	Fingerprint []uint64
 	// Reject is the reason why the row cannot be used; "" if it can.
 	Reject string
 }
 
+// body reads the rows of one format.
+type body interface {
+	// next fills a row but its number; at the end the error is io.EOF.
+	next(row *Row) error
+}
+
 // Reader reads a molecule table. It is for one goroutine.
 type Reader struct {
-	stream                 *stream
-	lines                  *lines
-	idColumn, smilesColumn int
-	rows                   int64
+	stream *stream
+	body   body
+	layout Layout
+	row    Row
+	rows   int64
 }
 
 // NewReader starts reading a table and returns once its header has been read.
@@ -54,16 +57,68 @@ func NewReader(r io.Reader, o Options) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Reader{stream: s, lines: newLines(s, o.MaxLineBytes)}
-	if err := t.readHeader(); err != nil {
+	t := &Reader{stream: s, layout: Layout{Compression: s.format, Format: o.Format}}
+	if err := t.open(o); err != nil {
 		s.close()
 		return nil, err
 	}
 	return t, nil
 }
 
+// open finds out what the table is like.
+func (r *Reader) open(o Options) error {
+	var in io.Reader = r.stream
+	l := &r.layout
+	if l.Format == "" {
+		start := lookAhead(in)
+		l.Format, in = start.detect(o), start
+	}
+	if l.Format == FPS {
+		f, err := newFingerprints(in)
+		if err != nil {
+			return err
+		}
+		r.body, l.Header, l.Fingerprints = f, true, &f.header
+		return nil
+	}
+	text := newLines(in, o.MaxLineBytes)
+	if l.Format == SMI {
+		s, err := newSMI(text)
+		if err != nil {
+			return err
+		}
+		r.body, l.Header = s, s.header
+		return nil
+	}
+	return r.openColumns(text, o)
+}
+
+func (r *Reader) openColumns(text *lines, o Options) error {
+	var c columns
+	if r.layout.Format == CSV {
+		t, err := newCSV(text, o)
+		if err != nil {
+			return err
+		}
+		r.body, c = t, t.columns
+	} else {
+		t, err := newTSV(text, o)
+		if err != nil {
+			return err
+		}
+		r.body, c = t, t.columns
+	}
+	l := &r.layout
+	l.Header, l.IDColumn, l.SMILESColumn = c.header, c.id+1, c.smiles+1
+	l.IDName, l.SMILESName = c.names[0], c.names[1]
+	return nil
+}
+
 // Close frees the decoder. It does not close the underlying reader.
 func (r *Reader) Close() { r.stream.close() }
+
+// Layout is what the input was found to be.
+func (r *Reader) Layout() Layout { return r.layout }
 
 // Offset returns how many bytes of the input, as stored, have been read.
 func (r *Reader) Offset() int64 { return r.stream.offset() }
@@ -73,68 +128,10 @@ func (r *Reader) Rows() int64 { return r.rows }
 
 // Next returns the next row, or io.EOF after the last.
 func (r *Reader) Next() (Row, error) {
-	for {
-		line, tooLong, err := r.lines.next()
-		if err != nil {
-			return Row{}, err
-		}
-		if len(line) == 0 && !tooLong {
-			continue
-		}
-		r.rows++
-		if tooLong {
-			return Row{Number: r.rows, ID: r.leadingID(line), Reject: LineTooLong}, nil
-		}
-		return r.parse(line), nil
+	r.row = Row{Number: r.rows + 1}
+	if err := r.body.next(&r.row); err != nil {
+		return Row{}, err
 	}
-}
-
-// parse finds the two columns of a line.
-func (r *Reader) parse(line []byte) Row {
-	row := Row{Number: r.rows}
-	last := max(r.idColumn, r.smilesColumn)
-	for column := 0; ; column++ {
-		value, rest, more := cutTab(line)
-		switch column {
-		case r.idColumn:
-			row.ID = value
-		case r.smilesColumn:
-			row.SMILES = value
-		}
-		if column == last {
-			break
-		}
-		if !more {
-			row.SMILES, row.Reject = nil, TooFewColumns
-			return row
-		}
-		line = rest
-	}
-	if !utf8.Valid(row.ID) || !utf8.Valid(row.SMILES) {
-		row.SMILES, row.Reject = nil, InvalidUTF8
-	}
-	return row
-}
-
-// leadingID finds the id in the beginning of a line, if it is whole there.
-func (r *Reader) leadingID(prefix []byte) []byte {
-	for column := 0; ; column++ {
-		value, rest, more := cutTab(prefix)
-		if !more {
-			return nil
-		}
-		if column == r.idColumn {
-			return value
-		}
-		prefix = rest
-	}
-}
-
-// cutTab splits a line at its first tab.
-func cutTab(line []byte) (value, rest []byte, found bool) {
-	i := bytes.IndexByte(line, '\t')
-	if i < 0 {
-		return line, nil, false
-	}
-	return line[:i:i], line[i+1:], true
+	r.rows++
+	return r.row, nil
 }

@@ -28,6 +28,9 @@ func readAll(r io.Reader, o Options) ([]string, error) {
 			return rows, err
 		}
 		value := string(row.SMILES)
+		if row.Fingerprint != nil {
+			value = fmt.Sprintf("%x", row.Fingerprint)
+		}
 		if row.Reject != "" {
 			value = "!" + row.Reject
 		}
@@ -77,15 +80,14 @@ func TestRows(t *testing.T) {
 
 func TestHeaderRefused(t *testing.T) {
 	for name, tc := range map[string]struct{ in, want string }{
-		"empty":       {"", "InputInvalid: the input is empty; expected a header line with the tab-separated columns chembl_id and canonical_smiles"},
+		"empty":       {"", "InputInvalid: the input is empty; expected a header line with the columns chembl_id and canonical_smiles"},
 		"blank lines": {"\n\r\n", "InputInvalid: the input is empty; expected"},
 		"only a mark": {"\ufeff", "InputInvalid: the input is empty; expected"},
-		"missing id": {"id\tcanonical_smiles\nA\tC\n",
-			`InputInvalid: the header has no column chembl_id; columns found: "id", "canonical_smiles"`},
-		"missing SMILES": {"chembl_id\tsmiles\n", `InputInvalid: the header has no column canonical_smiles; columns found: "chembl_id", "smiles"`},
-		"commas": {"chembl_id,canonical_smiles\n",
-			`InputInvalid: the header has no column chembl_id; columns found: "chembl_id,canonical_smiles"`},
-		"case counts": {"CHEMBL_ID\tcanonical_smiles\n", `InputInvalid: the header has no column chembl_id; columns found: "CHEMBL_ID"`},
+		"missing id": {"cid\tcanonical_smiles\nA\tC\n",
+			`InputInvalid: the header has no column chembl_id; columns found: "cid", "canonical_smiles"`},
+		"missing SMILES":         {"chembl_id\tstructure\n", `InputInvalid: the header has no column canonical_smiles; columns found: "chembl_id", "structure"`},
+		"missing in CSV":         {"chembl_id,structure\n", `InputInvalid: the header has no column canonical_smiles; columns found: "chembl_id", "structure"`},
+		"CSV with a stray quote": {"chembl_id,\"canonical_smiles\n", "InputInvalid: the header is not a CSV record"},
 		"twice": {"chembl_id\tcanonical_smiles\tchembl_id\n",
 			`InputInvalid: the header has 2 columns chembl_id, one is needed; columns found: "chembl_id", "canonical_smiles", "chembl_id"`},
 		"many columns": {strings.Repeat("a\t", 1000), `"a", "a" and 981 more`},
@@ -174,7 +176,7 @@ func TestLineBeyondTheLimitIsNotHeld(t *testing.T) {
 	if err != nil || row.Reject != LineTooLong || string(row.ID) != "A" {
 		t.Errorf("got %+v, %v", row, err)
 	}
-	if held := cap(r.lines.buf); held > DefaultMaxLineBytes+2 {
+	if held := cap(r.body.(*tsv).lines.buf); held > DefaultMaxLineBytes+2 {
 		t.Errorf("the buffer has grown to %d bytes", held)
 	}
 }
