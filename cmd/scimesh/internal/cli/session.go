@@ -75,6 +75,7 @@ func addClientCommands(root *cobra.Command, s *session) {
 		newDownload(s),
 		newWhy(s),
 		newRun(s),
+		newFingerprint(s),
 		newExplain(s),
 		newConfig(s),
 		newCompletion(s),
