@@ -192,8 +192,11 @@ func (s *Store) changeJob(ctx context.Context, tx pgx.Tx, old Job, p CreateJobPa
 	return job, ApplyConfigured, err
 }
 
-// sameInput compares bytes, not names.
+// sameInput compares bytes, not names, and how they are to be read.
 func sameInput(old Job, in v1.JobInput, ref *v1.ArtifactRef) bool {
+	if old.Spec.Input.InputLayout != in.InputLayout {
+		return false
+	}
 	if old.Input == nil || ref == nil {
 		return old.Input == nil && ref == nil && slices.Equal(old.Spec.Input.Chunks, in.Chunks)
 	}

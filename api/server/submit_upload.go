@@ -25,7 +25,7 @@ func (s handlers) UploadJob(ctx context.Context, req UploadJobRequestObject) (Up
 	if err != nil {
 		return nil, err
 	}
-	p.Spec.Input = v1.JobInput{Artifact: &a.ID}
+	p.Spec.Input = v1.JobInput{Artifact: &a.ID, InputLayout: p.Spec.Input.InputLayout}
 	j, err := s.store.CreateJob(ctx, p)
 	if err != nil {
 		return nil, createError(err, p.Name)

@@ -45,7 +45,7 @@ type JobSpec struct {
 	TTLSecondsAfterFinished int64 `json:"ttlSecondsAfterFinished,omitempty"`
 }
 
-// JobInput says where the data is; exactly one field is set.
+// JobInput says where the data is, by exactly one field, and how it is to be read.
 type JobInput struct {
 	// Path is a file beside the manifest. Only the CLI reads it: it uploads the
 	// file and sends the Job with SHA256 set instead.
@@ -56,7 +56,19 @@ type JobInput struct {
 	SHA256 string `json:"sha256,omitempty"`
 	// Chunks are inputs that workers fetch themselves, one task each, in order.
 	// The hosts must be on the coordinator's allow-list.
-	Chunks []InputChunk `json:"chunks,omitempty"`
+	Chunks      []InputChunk `json:"chunks,omitempty"`
+	InputLayout `json:",inline"`
+}
+
+// InputLayout says how a table of molecules is written. What is left empty is found
+// out from the data; the condition Planned tells the decision.
+type InputLayout struct {
+	// Format is tsv, csv, smi or fps.
+	Format string `json:"format,omitempty"`
+	// IDColumn and SMILESColumn are names in the header of tsv or csv, or numbers
+	// of columns from 1.
+	IDColumn     string `json:"idColumn,omitempty"`
+	SMILESColumn string `json:"smilesColumn,omitempty"`
 }
 
 // InputChunk is one input file outside the coordinator.

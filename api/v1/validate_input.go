@@ -6,12 +6,41 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/google/uuid"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 func validateInput(in *JobInput, opts ValidateOptions, path *field.Path) field.ErrorList {
+	return append(validateSource(in, opts, path), validateLayout(in.InputLayout, path)...)
+}
+
+// inputFormats are the values of InputLayout.Format.
+var inputFormats = []string{"csv", "fps", "smi", "tsv"}
+
+// maxColumnName bounds the name of a column, in bytes.
+const maxColumnName = 256
+
+func validateLayout(l InputLayout, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if l.Format != "" && !slices.Contains(inputFormats, l.Format) {
+		errs = append(errs, field.NotSupported(path.Child("format"), Quote(l.Format), inputFormats))
+	}
+	for name, column := range map[string]string{"idColumn": l.IDColumn, "smilesColumn": l.SMILESColumn} {
+		switch {
+		case column == "":
+		case l.Format == "smi" || l.Format == "fps":
+			errs = append(errs, field.Forbidden(path.Child(name), "the format "+l.Format+" has no columns to name"))
+		case len(column) > maxColumnName || strings.ContainsFunc(column, unicode.IsControl):
+			errs = append(errs, field.Invalid(path.Child(name), Quote(column), "must be at most 256 bytes without control characters"))
+		}
+	}
+	slices.SortStableFunc(errs, func(a, b *field.Error) int { return strings.Compare(a.Field, b.Field) })
+	return errs
+}
+
+func validateSource(in *JobInput, opts ValidateOptions, path *field.Path) field.ErrorList {
 	given := in.given()
 	switch {
 	case len(given) == 0 && opts.InputOptional:

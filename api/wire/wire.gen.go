@@ -230,7 +230,7 @@ type InputChunk = v1.InputChunk
 // Job defines model for Job.
 type Job = v1.Job
 
-// JobInput Exactly one field is set.
+// JobInput Where the data is, by exactly one of path, artifact, sha256 and chunks; and how it is to be read.
 type JobInput = v1.JobInput
 
 // JobList defines model for JobList.

@@ -27,7 +27,8 @@ func (r *Reconciler) makePlan(ctx context.Context, job store.Job) (store.FinishP
 		return store.FinishPlanningParams{}, workloads.Errorf(workloads.ReasonInvalidParameters, "%v", faults.ToAggregate())
 	}
 	files := blobfiles.Files{Store: r.artifacts}
-	req := workloads.PlanRequest{Parameters: parameters, Sharding: job.Spec.Sharding, Files: files, Chunks: job.Spec.Input.Chunks}
+	req := workloads.PlanRequest{Parameters: parameters, Sharding: job.Spec.Sharding, Files: files, Chunks: job.Spec.Input.Chunks,
+		Layout: job.Spec.Input.InputLayout}
 	if len(req.Chunks) == 0 {
 		if job.Input == nil {
 			return store.FinishPlanningParams{}, workloads.Errorf(workloads.ReasonInputInvalid, "the input artifact is gone")
@@ -80,6 +81,9 @@ func planParams(job store.Job, plan workloads.Plan) (store.FinishPlanningParams,
 }
 
 func message(plan workloads.Plan) string {
+	if plan.Summary != "" {
+		return plan.Summary
+	}
 	if plan.RowsRead < 0 {
 		return fmt.Sprintf("%d tasks", len(plan.Tasks))
 	}

@@ -21,7 +21,15 @@ of several rows with that id the first whose SMILES is valid counts.
 SIMILARITY is Tanimoto's, of Morgan fingerprints with radius 2 and 2048 bits:
 common on bits / union of on bits, and 1 where both molecules have none. It
 is an exact fraction. The threshold is an exact decimal, so no row is a hit, or
-is none, because of rounding.
+is none, because of rounding. Other measures, with a bits on in the query, b in
+the molecule and c in both, are dice 2c / (a + b), cosine c / sqrt(ab), compared
+by its square, and tversky c / (c + alpha (a - c) + beta (b - c)); without common
+bits they are 0, and 1 where both molecules have none. The radius and the number
+of bits can be given.
+
+FORMATS besides the table, which must be named: csv with a header, smi (a SMILES, a
+blank, the id), and fps, of which the fingerprints are compared; there only the id
+tells the query molecule, and no SMILES is printed.
 
 THE ROWS considered are the first max_rows, rejected ones counted (all, without
 max_rows). The query molecule is left out: rows with the query's id, if it was
@@ -43,8 +51,10 @@ from __future__ import annotations
 
 import argparse
 import csv
+import functools
 import gzip
 import io
+import math
 import re
 import sys
 import zlib
@@ -55,7 +65,7 @@ from pathlib import Path
 from typing import BinaryIO, NoReturn
 
 import zstandard
-from rdkit import Chem, rdBase
+from rdkit import Chem, DataStructs, rdBase
 from rdkit.Chem import rdFingerprintGenerator
 from rdkit.DataStructs import ExplicitBitVect
 
@@ -63,9 +73,6 @@ ID_COLUMN = "chembl_id"
 SMILES_COLUMN = "canonical_smiles"
 MAX_LINE_BYTES = 16 << 20
 MAX_DECIMALS = 18
-
-MORGAN = rdFingerprintGenerator.GetMorganGenerator(radius=2, fpSize=2048)
-
 
 class Refused(Exception):
     """The input or a parameter cannot be used; the text says why."""
@@ -81,8 +88,18 @@ class Parameters:
     threshold: Fraction | None = None
     threshold_direction: str = "greater"
     max_rows: int | None = None
+    measure: str = "tanimoto"
+    alpha: Fraction | None = None
+    beta: Fraction | None = None
+    radius: int = 2
+    bits: int = 2048
+    format: str = "tsv"
 
     def __post_init__(self) -> None:
+        if self.measure not in ("tanimoto", "dice", "cosine", "tversky"):
+            raise Refused("measure must be tanimoto, dice, cosine or tversky")
+        if (self.measure == "tversky") != (self.alpha is not None and self.beta is not None):
+            raise Refused("alpha and beta go with measure tversky")
         if (self.query_id is None) == (self.query_smiles is None):
             raise Refused("exactly one of query_id and query_smiles is needed")
         if self.top_k < 1:
@@ -97,37 +114,56 @@ class Parameters:
 
 @dataclass(frozen=True)
 class Row:
-    """One row of the input; smiles is None if the row cannot be read."""
+    """One row of the input; smiles is None if the row cannot be read, or has a fingerprint."""
 
     id: str
     smiles: str | None
+    fingerprint: ExplicitBitVect | None = None
 
 
 @dataclass(frozen=True)
 class Molecule:
-    """What is compared of a molecule."""
+    """What is compared of a molecule; canonical is None if only the fingerprint is known."""
 
-    canonical: str
+    canonical: str | None
     fingerprint: ExplicitBitVect
 
 
 @dataclass(frozen=True)
 class Score:
-    """A row with its similarity, as counts of on bits."""
+    """A row with its similarity.
+
+    exact is the similarity, but for cosine its square, which is rational.
+    """
 
     id: str
     smiles: str
-    common: int
-    union: int
-
-    @property
-    def similarity(self) -> Fraction:
-        """The exact similarity; that of two empty fingerprints is 1."""
-        return Fraction(self.common, self.union) if self.union else Fraction(1)
+    exact: Fraction
+    value: float
 
     def decimal(self) -> str:
         """The similarity as it is printed."""
-        return f"{self.common / self.union if self.union else 1.0:.6f}"
+        return f"{self.value:.6f}"
+
+
+def similarity(a: int, b: int, c: int, params: Parameters) -> tuple[Fraction, float]:
+    """Return the similarity, exact (of cosine the square) and as a double.
+
+    a and b are the bits that are on in the query and in the molecule, c in both.
+    """
+    if a == b == 0:
+        return Fraction(1), 1.0
+    if c == 0:
+        return Fraction(0), 0.0
+    if params.measure == "cosine":
+        return Fraction(c * c, a * b), c / math.sqrt(a * b)
+    if params.measure == "dice":
+        exact = Fraction(2 * c, a + b)
+    elif params.alpha is not None and params.beta is not None:
+        exact = c / (c + params.alpha * (a - c) + params.beta * (b - c))
+    else:
+        exact = Fraction(c, a + b - c)
+    return exact, float(exact)
 
 
 @dataclass
@@ -174,6 +210,26 @@ def decompress_zstd(data: bytes) -> bytes:
     return b"".join(out)
 
 
+def read_rows(data: bytes, params: Parameters) -> Iterator[Row]:
+    """Yield the rows of an input in any format."""
+    if params.format == "tsv":
+        yield from read_table(data)
+        return
+    text = decompress(data).decode()
+    if params.format == "csv":
+        for record in csv.DictReader(io.StringIO(text, newline="")):
+            yield Row(record[ID_COLUMN], record[SMILES_COLUMN])
+    elif params.format == "smi":
+        for line in filter(str.strip, text.splitlines()):
+            smiles, _, title = line.partition(" ")
+            yield Row(title, smiles)
+    else:
+        for line in text.splitlines():
+            if not line.startswith("#"):
+                digits, row_id = line.split("\t")
+                yield Row(row_id, None, DataStructs.CreateFromFPSText(digits))
+
+
 def read_table(data: bytes) -> Iterator[Row]:
     """Yield the rows of a table."""
     lines = decompress(data).removeprefix(b"\xef\xbb\xbf").split(b"\n")
@@ -207,24 +263,37 @@ def parse_row(line: bytes, id_at: int, smiles_at: int) -> Row:
         return Row("", None)
 
 
-def read_molecule(smiles: str | None) -> Molecule | None:
+@functools.cache
+def morgan(radius: int, bits: int) -> rdFingerprintGenerator.FingerprintGenerator64:
+    """Return the generator of a fingerprint."""
+    return rdFingerprintGenerator.GetMorganGenerator(radius=radius, fpSize=bits)
+
+
+def read_molecule(smiles: str | None, radius: int = 2, bits: int = 2048) -> Molecule | None:
     """Return the molecule of a SMILES, or None if RDKit refuses it."""
     mol = None if smiles is None else Chem.MolFromSmiles(smiles)
     if mol is None:
         return None
-    return Molecule(Chem.MolToSmiles(mol), MORGAN.GetFingerprint(mol))
+    return Molecule(Chem.MolToSmiles(mol), morgan(radius, bits).GetFingerprint(mol))
+
+
+def molecule_of(row: Row, params: Parameters) -> Molecule | None:
+    """Return the molecule of a row, or None if it is rejected."""
+    if row.fingerprint is not None:
+        return Molecule(None, row.fingerprint)
+    return read_molecule(row.smiles, params.radius, params.bits)
 
 
 def find_query(rows: list[Row], params: Parameters) -> Molecule:
     """Return the molecule to compare with."""
     if params.query_smiles is not None:
-        query = read_molecule(params.query_smiles)
+        query = read_molecule(params.query_smiles, params.radius, params.bits)
         if query is None:
             raise Refused("query_smiles is no valid SMILES")
         return query
     for row in rows:
-        if row.smiles is not None and row.id == params.query_id:
-            query = read_molecule(row.smiles)
+        if row.id == params.query_id:
+            query = molecule_of(row, params)
             if query is not None:
                 return query
     raise Refused(f"no row with a valid SMILES has the id {params.query_id!r}")
@@ -235,17 +304,18 @@ def score(rows: Iterable[Row], query: Molecule, params: Parameters, ledger: Ledg
     scores = []
     for row in rows:
         ledger.read += 1
-        molecule = read_molecule(row.smiles)
-        if row.smiles is None or molecule is None:
+        molecule = molecule_of(row, params)
+        if molecule is None:
             ledger.rejected += 1
             continue
-        if (params.query_id is not None and row.id == params.query_id) or molecule.canonical == query.canonical:
+        same = molecule.canonical is not None and molecule.canonical == query.canonical
+        if same or (params.query_id is not None and row.id == params.query_id):
             ledger.excluded += 1
             continue
         ledger.scored += 1
         common = (molecule.fingerprint & query.fingerprint).GetNumOnBits()
-        union = (molecule.fingerprint | query.fingerprint).GetNumOnBits()
-        scores.append(Score(row.id, row.smiles, common, union))
+        ones = query.fingerprint.GetNumOnBits(), molecule.fingerprint.GetNumOnBits()
+        scores.append(Score(row.id, row.smiles or "", *similarity(*ones, common, params)))
     return scores
 
 
@@ -253,8 +323,10 @@ def select(scores: Iterable[Score], params: Parameters) -> list[Score]:
     """Return the hits in their order."""
     sign = 1 if params.threshold_direction == "less" else -1
     limit = params.threshold
-    hits = [s for s in scores if limit is None or sign * s.similarity <= sign * limit]
-    hits.sort(key=lambda s: (sign * s.similarity, s.id, s.smiles))
+    if limit is not None and params.measure == "cosine":
+        limit *= limit
+    hits = [s for s in scores if limit is None or sign * s.exact <= sign * limit]
+    hits.sort(key=lambda s: (sign * s.exact, s.id, s.smiles))
     return hits[: params.top_k]
 
 
@@ -271,7 +343,7 @@ def write_csv(hits: Iterable[Score], out: BinaryIO) -> None:
 
 def search(data: bytes, params: Parameters, out: BinaryIO) -> Ledger:
     """Search a table and write the result."""
-    rows = list(read_table(data))
+    rows = list(read_rows(data, params))
     if not rows:
         raise Refused("the input has a header and no rows")
     query = find_query(rows, params)
@@ -291,6 +363,12 @@ def parse_arguments(arguments: list[str] | None) -> tuple[Path, Parameters]:
     parser.add_argument("--threshold", help="decimal between 0 and 1")
     parser.add_argument("--threshold-direction", default="greater", choices=["greater", "less"])
     parser.add_argument("--max-rows", type=int)
+    parser.add_argument("--measure", default="tanimoto", choices=["tanimoto", "dice", "cosine", "tversky"])
+    parser.add_argument("--alpha", help="weight of tversky, a decimal")
+    parser.add_argument("--beta", help="weight of tversky, a decimal")
+    parser.add_argument("--radius", type=int, default=2)
+    parser.add_argument("--bits", type=int, default=2048)
+    parser.add_argument("--format", default="tsv", choices=["tsv", "csv", "smi", "fps"])
     a = parser.parse_args(arguments)
     threshold = None if a.threshold is None else parse_decimal(a.threshold)
     return a.input, Parameters(
@@ -300,6 +378,12 @@ def parse_arguments(arguments: list[str] | None) -> tuple[Path, Parameters]:
         threshold=threshold,
         threshold_direction=a.threshold_direction,
         max_rows=a.max_rows,
+        measure=a.measure,
+        alpha=None if a.alpha is None else parse_decimal(a.alpha),
+        beta=None if a.beta is None else parse_decimal(a.beta),
+        radius=a.radius,
+        bits=a.bits,
+        format=a.format,
     )
 
 

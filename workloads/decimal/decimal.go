@@ -99,3 +99,6 @@ var pow10 = func() (p [MaxPlaces + 1]uint64) {
 	}
 	return p
 }()
+
+// Ratio returns whole numbers of which f is the quotient.
+func (f Fraction) Ratio() (num, den uint64) { return f.num, pow10[f.places] }

@@ -160,3 +160,14 @@ func (f *Fields) Number(name string) string {
 	}
 	return s
 }
+
+// Object returns the fields of a field that is an object. Its faults are in the
+// Errors of what is returned.
+func (f *Fields) Object(name string, known ...string) *Fields {
+	return Decode(f.Path(name), f.values[name], known...)
+}
+
+// Required adds the fault that a field is missing.
+func (f *Fields) Required(name, why string) {
+	f.Errors = append(f.Errors, field.Required(f.Path(name), why))
+}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"scimesh.dev/scimesh/chem/fps"
 	"scimesh.dev/scimesh/workloads"
 	"scimesh.dev/scimesh/workloads/table"
 )
@@ -41,6 +42,9 @@ type Cutter struct {
 	tasks   []workloads.TaskPlan
 	rejects Output
 	read    int64
+	bits    int    // of fingerprints; 0 if rows have SMILES
+	header  []byte // of a shard of fingerprints
+	line    []byte
 }
 
 // NewCutter returns a Cutter that makes shards of that many input rows, or of
@@ -50,6 +54,28 @@ func NewCutter(ctx context.Context, files workloads.Files, rows int64) *Cutter {
 		rows = DefaultRows
 	}
 	return &Cutter{ctx: ctx, files: files, rows: rows}
+}
+
+// FPSType is the content type of a shard of fingerprints.
+const FPSType = "text/plain; charset=utf-8"
+
+// CutFingerprints makes shards of rows that have fingerprints of that type instead
+// of SMILES; they are FPS files.
+func (s *Cutter) CutFingerprints(t fps.Type) {
+	s.bits = t.Bits
+	s.header = fps.Header{Bits: t.Bits, Type: t.String()}.Append(nil)
+}
+
+// add writes a row into the shard.
+func (s *Cutter) add(row table.Row) error {
+	switch {
+	case (s.bits > 0) != (row.Fingerprint != nil):
+		return workloads.Errorf(workloads.ReasonInputInvalid, "the input holds fingerprints; this workload reads SMILES")
+	case s.bits > 0:
+		s.line = fps.AppendRecord(s.line[:0], row.Fingerprint, s.bits, row.ID)
+		return s.shard.Add(s.line, "", nil, "")
+	}
+	return s.shard.Add(row.ID, "\t", row.SMILES, "\n")
 }
 
 // Add takes the next row of the input.
@@ -66,7 +92,7 @@ func (s *Cutter) Add(row table.Row) error {
 		err = s.reject(row)
 	} else {
 		s.notes.Rows++
-		err = s.shard.Add(row.ID, "\t", row.SMILES, "\n")
+		err = s.add(row)
 	}
 	if err == nil && s.notes.Span == s.rows {
 		err = s.close()
@@ -80,6 +106,13 @@ func (s *Cutter) open(firstRow int64) error {
 			"sharding.rows of %d makes more than %d tasks of this input", s.rows, MaxTasks)
 	}
 	s.notes = Notes{FirstRow: firstRow}
+	if s.bits > 0 {
+		name := fmt.Sprintf("shard-%05d.fps", len(s.tasks))
+		if err := s.shard.Create(s.ctx, s.files, name, FPSType); err != nil {
+			return err
+		}
+		return s.shard.Add(s.header, "", nil, "")
+	}
 	name := fmt.Sprintf("shard-%05d.tsv", len(s.tasks))
 	if err := s.shard.Create(s.ctx, s.files, name, TSVType); err != nil {
 		return err

@@ -29,6 +29,7 @@ const (
 type row struct {
 	number                  int64
 	start, endID, endSMILES int
+	fingerprint             int // where it begins in fingerprints, -1 if there is none
 	outcome                 outcome
 	reason                  string // if rejected
 	common, union           int32  // if a candidate
@@ -37,11 +38,13 @@ type row struct {
 // batch is some consecutive rows of a shard on their way from the reader
 // through a scorer to the collector.
 type batch struct {
-	rows   []row
-	arena  []byte
-	offset int64 // of the input, after the last row
-	err    error // of the reader or the scorer, after these rows
-	scored chan struct{}
+	rows  []row
+	arena []byte
+	// fingerprints of the rows that have one instead of a SMILES
+	fingerprints []uint64
+	offset       int64 // of the input, after the last row
+	err          error // of the reader or the scorer, after these rows
+	scored       chan struct{}
 }
 
 func newBatch() *batch { return &batch{scored: make(chan struct{}, 1)} }
@@ -52,7 +55,7 @@ func (b *batch) smiles(r *row) []byte { return b.arena[r.endID:r.endSMILES] }
 // read fills the batch. It returns false at the end of the table or after an
 // error, which is in b.err.
 func (b *batch) read(t *table.Reader) bool {
-	b.rows, b.arena, b.err = b.rows[:0], b.arena[:0], nil
+	b.rows, b.arena, b.fingerprints, b.err = b.rows[:0], b.arena[:0], b.fingerprints[:0], nil
 	more := true
 	for more && len(b.rows) < batchRows && len(b.arena) < batchBytes {
 		in, err := t.Next()
@@ -63,11 +66,15 @@ func (b *batch) read(t *table.Reader) bool {
 			}
 			break
 		}
-		r := row{number: in.Number, start: len(b.arena)}
+		r := row{number: in.Number, start: len(b.arena), fingerprint: -1}
 		b.arena = append(b.arena, in.ID...)
 		r.endID = len(b.arena)
 		b.arena = append(b.arena, in.SMILES...)
 		r.endSMILES = len(b.arena)
+		if in.Fingerprint != nil {
+			r.fingerprint = len(b.fingerprints)
+			b.fingerprints = append(b.fingerprints, in.Fingerprint...)
+		}
 		if in.Reject != "" {
 			r.outcome, r.reason = rejected, in.Reject
 		}
@@ -100,8 +107,10 @@ func (s *scorer) score(b *batch) {
 }
 
 func (s *scorer) scoreRow(b *batch, r *row) error {
-	smiles := b.smiles(r)
-	if err := s.engine.Fingerprint(s.bits[:], smiles); err != nil {
+	smiles, bits := b.smiles(r), s.bits
+	if r.fingerprint >= 0 {
+		bits = b.fingerprints[r.fingerprint:][:len(s.bits)]
+	} else if err := s.engine.Fingerprint(bits, smiles); err != nil {
 		r.outcome, r.reason = rejected, shards.RejectReason(err)
 		return nil
 	}
@@ -109,8 +118,9 @@ func (s *scorer) scoreRow(b *batch, r *row) error {
 		r.outcome = excluded
 		return nil
 	}
-	common, union := s.query.bits.compare(&s.bits)
-	if common == union { // only equal fingerprints can be of the same molecule
+	common, union := s.query.bits.compare(bits)
+	// Only equal fingerprints can be of the same molecule, and only structures tell.
+	if common == union && s.query.smiles != nil && r.fingerprint < 0 {
 		same, err := s.engine.Same(s.query.smiles, smiles)
 		if err != nil {
 			return err

@@ -40,6 +40,34 @@ const parametersSchema = `{
       "title": "Direction", "enum": ["greater", "less"], "default": "greater",
       "description": "greater finds the most similar molecules, less the least similar."
     },
+    "measure": {
+      "title": "Measure", "enum": ["tanimoto", "dice", "cosine", "tversky"], "default": "tanimoto",
+      "description": "How similar two fingerprints are, with a bits on in the query, b in the molecule and c in common: tanimoto c/(a+b-c), dice 2c/(a+b), cosine c/sqrt(ab), tversky c/(c+alpha(a-c)+beta(b-c))."
+    },
+    "alpha": {
+      "title": "Alpha",
+      "description": "With measure tversky: the weight of bits that only the query has. A decimal from 0 to 1000 with at most six places.",
+      "anyOf": [
+        {"type": "number", "minimum": 0, "maximum": 1000},
+        {"type": "string", "pattern": "^[0-9]{1,4}(\\.[0-9]+)?$"}
+      ]
+    },
+    "beta": {
+      "title": "Beta",
+      "description": "With measure tversky: the weight of bits that only the molecule has. A decimal from 0 to 1000 with at most six places.",
+      "anyOf": [
+        {"type": "number", "minimum": 0, "maximum": 1000},
+        {"type": "string", "pattern": "^[0-9]{1,4}(\\.[0-9]+)?$"}
+      ]
+    },
+    "fingerprint": {
+      "title": "Fingerprint", "type": "object", "additionalProperties": false,
+      "description": "Which Morgan fingerprint is compared: its radius and its number of bits, a multiple of 64.",
+      "properties": {
+        "radius": {"title": "Radius", "type": "integer", "minimum": 0, "maximum": 4, "default": 2},
+        "bits": {"title": "Bits", "type": "integer", "minimum": 64, "maximum": 8192, "multipleOf": 64, "default": 2048}
+      }
+    },
     "max_rows": {
       "title": "Rows", "type": "integer", "minimum": 1,
       "description": "Search only the first rows of the input; rows that cannot be used count. Default: all."
@@ -55,10 +83,12 @@ func (w *Workload) Describe() v1.WorkloadSpec {
 	return v1.WorkloadSpec{
 		Version: "1",
 		Description: "Finds the molecules of a table that are most similar to a query molecule, " +
-			"by Tanimoto similarity of Morgan fingerprints (radius 2, 2048 bits).",
+			"by Tanimoto similarity of Morgan fingerprints (radius 2, 2048 bits) or by another measure of others.",
 		ParametersSchema: json.RawMessage(parametersSchema),
 		Inputs: []string{
-			"TSV with a header and the columns chembl_id and canonical_smiles; plain, gzip or zstd",
+			"TSV or CSV with a header and columns such as chembl_id and canonical_smiles; plain, gzip or zstd",
+			"SMI: a SMILES, white space and a title; plain, gzip or zstd",
+			"FPS: fingerprints of the type that is compared; plain, gzip or zstd",
 		},
 		Outputs: []string{
 			"result.csv: rank,chembl_id,canonical_smiles,similarity",

@@ -2,10 +2,11 @@
 // similar, or least similar, to a query molecule.
 //
 // Similarity is the Tanimoto coefficient of Morgan fingerprints of radius 2 and
-// 2048 bits: the number of common on bits over the number of bits on in either.
-// Two fingerprints without an on bit have similarity 1, as in RDKit. It stays a
-// pair of integers until the final file is written; pairs and the threshold are
-// compared as exact ratios.
+// 2048 bits, unless the Job says otherwise: the number of common on bits over the
+// number of bits on in either. Two fingerprints without an on bit have similarity 1.
+// It stays a pair of integers until the final file is written; pairs and the
+// threshold are compared as exact ratios. So it is with the other measures, which
+// come from the same integers and the number of the query's on bits.
 //
 // # What is found
 //
@@ -15,7 +16,8 @@
 //     if RDKit would not accept it, or as EngineLimit if it would take too much
 //     work;
 //   - excluded as QueryMolecule: its id is query_id, or its SMILES spells the
-//     query molecule;
+//     query molecule. An input of fingerprints has no structures to compare, so
+//     there the id alone counts;
 //   - scored. Scored rows whose similarity is at least the threshold (with
 //     threshold_direction less: at most) are hits.
 //
@@ -27,7 +29,7 @@
 // # Files
 //
 // A shard is a table of the two columns with LF line ends, holding the rows of a
-// span of the input that the planner did not reject.
+// span of the input that the planner did not reject; of an input in FPS it is FPS.
 //
 // A partial result is a CSV file (package csvfile) of the records
 //

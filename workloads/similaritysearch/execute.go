@@ -16,19 +16,29 @@ func (w *Workload) Execute(ctx context.Context, req workloads.TaskRequest) (work
 	if err != nil {
 		return workloads.TaskResult{}, err
 	}
-	q, err := w.newQuery(s.QueryID, *s.QuerySMILES)
+	q, err := w.query(&s)
 	if err != nil {
-		return workloads.TaskResult{}, workloads.Errorf(ReasonQueryInvalid, "query_smiles: %s", err)
+		return workloads.TaskResult{}, workloads.Errorf(ReasonQueryInvalid, "%s", err)
 	}
-	r, err := table.NewReader(&shards.ContextReader{Ctx: ctx, R: req.Input}, table.Options{})
+	var layout v1.InputLayout
+	if s.Input != nil {
+		layout = *s.Input
+	}
+	r, err := table.NewReader(&shards.ContextReader{Ctx: ctx, R: req.Input}, table.OptionsFor(layout))
 	if err != nil {
 		return workloads.TaskResult{}, err
 	}
 	defer r.Close()
+	if err := checkType(r.Layout().Fingerprints, s.kind); err != nil {
+		return workloads.TaskResult{}, err
+	}
 
-	c := newCollector(s, req)
+	order, limits := s.of(q)
+	c := newCollector(order, s.TopK, req)
 	c.logf("query has %d bits on; top_k %d, threshold_direction %s", q.bits.ones(), s.TopK, s.ThresholdDirection)
-	newScorer := func() *scorer { return &scorer{engine: w.newEngine(), query: q, limits: &s.limits} }
+	newScorer := func() *scorer {
+		return &scorer{engine: w.newEngine(s.kind), query: q, limits: limits, bits: make(fingerprint, len(q.bits))}
+	}
 	if err := run(ctx, r, newScorer, max(1, req.Threads), c.collect); err != nil {
 		return workloads.TaskResult{}, err
 	}
@@ -44,8 +54,8 @@ type collector struct {
 	logged  int
 }
 
-func newCollector(s search, req workloads.TaskRequest) *collector {
-	return &collector{req: req, hits: newTopK(s.order, s.TopK), ledger: shards.NewLedger()}
+func newCollector(o order, k int, req workloads.TaskRequest) *collector {
+	return &collector{req: req, hits: newTopK(o, k), ledger: shards.NewLedger()}
 }
 
 // queryMolecule is the reason why rows are excluded.

@@ -91,7 +91,7 @@ func TestSimilarityPrintsAsPythonDoes(t *testing.T) {
 		{common: 7, union: 640}:     "0.010937", // and that to 0.0109375 below
 		{common: 2047, union: 2048}: "0.999512",
 	} {
-		if got := h.similarity(); got != want {
+		if got := (measure{}).format(h.common, h.union); got != want {
 			t.Errorf("%d/%d: got %s, want %s", h.common, h.union, got, want)
 		}
 	}

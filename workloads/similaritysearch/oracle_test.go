@@ -53,6 +53,8 @@ answers = []
 for p in json.load(sys.stdin):
     if "threshold" in p:
         p["threshold"] = ref.parse_decimal(str(p["threshold"]))
+    p |= {name: ref.parse_decimal(str(p[name])) for name in ("alpha", "beta") if name in p}
+    p |= p.pop("fingerprint", {})
     out = io.BytesIO()
     ledger = ref.search(table.read_bytes(), ref.Parameters(**p), out)
     answers.append({"csv": out.getvalue().decode(), "ledger": vars(ledger)})
@@ -76,6 +78,10 @@ var combinations = []string{
 	`{"query_smiles":"CCO","threshold":"0.1","top_k":5000,"max_rows":4000}`,
 	`{"query_id":"WEHI-0060240","max_rows":100,"top_k":1000}`,
 	`{"query_id":"NCI2","threshold":"1","top_k":100}`,
+	`{"query_id":"NCI2","measure":"dice","threshold":"0.4","top_k":500}`,
+	`{"query_smiles":"CC(=O)Oc1ccccc1C(=O)O","measure":"cosine","threshold":"0.5","top_k":5000,"fingerprint":{"radius":1}}`,
+	`{"query_smiles":"CC(=O)Oc1ccccc1C(=O)O","measure":"tversky","alpha":"0.9","beta":"0.1","top_k":5000,"fingerprint":{"bits":512}}`,
+	`{"query_smiles":"CCO","measure":"tversky","alpha":0,"beta":"1","threshold":"0.25","threshold_direction":"less","top_k":5000}`,
 	`{"query_id":"NCI2","threshold":"0","threshold_direction":"less","top_k":100}`,
 }
 

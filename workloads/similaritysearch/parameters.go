@@ -8,6 +8,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	v1 "scimesh.dev/scimesh/api/v1"
+	"scimesh.dev/scimesh/chem/fps"
 	"scimesh.dev/scimesh/workloads"
 	"scimesh.dev/scimesh/workloads/decimal"
 	"scimesh.dev/scimesh/workloads/params"
@@ -28,29 +30,57 @@ const (
 	maxIDBytes    = 1_000
 )
 
-// parameters of a Job, and of a task. A task has QuerySMILES always and MaxRows
-// never; its QueryID says which rows are the query itself.
+// parameters of a Job, and of a task. A task has QuerySMILES or QueryFingerprint
+// always and MaxRows never; its QueryID says which rows are the query itself.
 type parameters struct {
 	QueryID     *string `json:"query_id,omitempty"`
 	QuerySMILES *string `json:"query_smiles,omitempty"`
-	TopK        int     `json:"top_k"`
+	// QueryFingerprint is the query of a task where the input has no SMILES, in
+	// hexadecimal as in FPS.
+	QueryFingerprint string `json:"query_fingerprint,omitempty"`
+	// Measure, Alpha, Beta and Fingerprint are left out where they have their defaults.
+	Measure     string     `json:"measure,omitempty"`
+	Alpha       string     `json:"alpha,omitempty"` // decimal
+	Beta        string     `json:"beta,omitempty"`
+	Fingerprint *typeShape `json:"fingerprint,omitempty"`
+	TopK        int        `json:"top_k"`
 	// Threshold is a decimal string.
 	Threshold          *string `json:"threshold,omitempty"`
 	ThresholdDirection string  `json:"threshold_direction"`
 	MaxRows            int64   `json:"max_rows,omitempty"`
+	// Input says in a task how to read an input that the planner has not read.
+	Input *v1.InputLayout `json:"input,omitempty"`
+}
+
+// typeShape is a fingerprint type as parameters have it.
+type typeShape struct {
+	Radius int `json:"radius"`
+	Bits   int `json:"bits"`
+}
+
+// kind is the type of the fingerprints.
+func (p parameters) kind() fps.Type {
+	if p.Fingerprint == nil {
+		return defaultType
+	}
+	return fps.Type(*p.Fingerprint)
 }
 
 // Validate checks a Job's parameters and fills in the defaults.
 func (w *Workload) Validate(path *field.Path, raw json.RawMessage) (json.RawMessage, field.ErrorList) {
-	f := params.Decode(path, raw, "query_id", "query_smiles", "top_k", "threshold", "threshold_direction", "max_rows")
+	f := params.Decode(path, raw, "query_id", "query_smiles", "top_k", "threshold", "threshold_direction", "max_rows",
+		"measure", "alpha", "beta", "fingerprint")
+	shape := fingerprintType(f)
 	p := parameters{
 		QueryID:            queryID(f),
-		QuerySMILES:        w.querySMILES(f),
+		QuerySMILES:        w.querySMILES(f, parameters{Fingerprint: shape}.kind()),
+		Fingerprint:        shape,
 		TopK:               int(f.Int("top_k", 1, maxTopK, defaultTopK)),
 		Threshold:          threshold(f),
 		ThresholdDirection: f.Choice("threshold_direction", directionGreater, directionLess),
 		MaxRows:            f.Int("max_rows", 1, math.MaxInt64, 0),
 	}
+	p.Measure, p.Alpha, p.Beta = weighted(f)
 	switch {
 	case f.Has("query_id") && f.Has("query_smiles"):
 		f.Errors = append(f.Errors, field.Forbidden(f.Path("query_smiles"), "must not be set together with query_id"))
@@ -84,12 +114,12 @@ func queryID(f *params.Fields) *string {
 	return &id
 }
 
-func (w *Workload) querySMILES(f *params.Fields) *string {
+func (w *Workload) querySMILES(f *params.Fields, kind fps.Type) *string {
 	smiles := f.String("query_smiles")
 	if smiles == "" {
 		return nil
 	}
-	if _, err := w.newQuery(nil, smiles); err != nil {
+	if _, err := w.newQuery(kind, nil, smiles); err != nil {
 		f.Invalid("query_smiles", "%s", err)
 	}
 	return &smiles
@@ -113,8 +143,16 @@ func threshold(f *params.Fields) *string {
 // search is what tasks and the reducer need to know of the parameters.
 type search struct {
 	parameters
-	order  order
-	limits limits
+	kind      fps.Type
+	threshold *decimal.Fraction
+	order     order // its measure lacks the query
+}
+
+// of returns the order and the limits of a query.
+func (s *search) of(q *query) (order, *limits) {
+	o := s.order
+	o.measure.query = int64(q.bits.ones())
+	return o, newLimits(o.measure, s.kind.Bits, s.threshold, o.ascending)
 }
 
 // decodeSearch reads the parameters of a task. They come from Plan, so
@@ -130,21 +168,27 @@ func decodeSearch(raw json.RawMessage) (search, error) {
 		return bad(err.Error())
 	}
 	switch {
-	case s.QuerySMILES == nil:
-		return bad("query_smiles is missing")
+	case (s.QuerySMILES == nil) == (s.QueryFingerprint == ""):
+		return bad("one of query_smiles and query_fingerprint is needed")
+	case engineOptions(s.parameters.kind()).Validate() != nil || s.parameters.kind().Bits == 0:
+		return bad("fingerprint is out of range")
 	case s.TopK < 1 || s.TopK > maxTopK:
 		return bad("top_k is out of range")
 	case s.ThresholdDirection != directionGreater && s.ThresholdDirection != directionLess:
 		return bad("threshold_direction is neither greater nor less")
 	}
+	s.kind = s.parameters.kind()
 	s.order.ascending = s.ThresholdDirection == directionLess
-	s.limits = noLimits()
+	var err error
+	if s.order.measure, err = newMeasure(s.Measure, s.Alpha, s.Beta); err != nil {
+		return bad(err.Error())
+	}
 	if s.Threshold != nil {
 		d, err := decimal.Parse(*s.Threshold)
 		if err != nil {
 			return bad("threshold " + err.Error())
 		}
-		s.limits = newLimits(d, s.order.ascending)
+		s.threshold = &d
 	}
 	return s, nil
 }

@@ -87,6 +87,9 @@ func TestTaskParametersAreChecked(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, raw := range []string{
+		strings.Replace(good, `"top_k"`, `"query_fingerprint":"00","top_k"`, 1), strings.Replace(good, `"top_k"`, `"measure":"x","top_k"`, 1),
+		strings.Replace(good, `"top_k"`, `"measure":"tversky","alpha":"0","beta":"0","top_k"`, 1), strings.Replace(good, `"top_k"`, `"alpha":"1","top_k"`, 1),
+		strings.Replace(good, `"top_k"`, `"fingerprint":{"radius":2,"bits":65},"top_k"`, 1), strings.Replace(good, `"top_k"`, `"fingerprint":{"radius":5,"bits":64},"top_k"`, 1),
 		`{}`, `[]`, ``, `{"query_smiles":"C","top_k":1}`, `{"query_smiles":"C","threshold_direction":"less"}`,
 		`{"top_k":1,"threshold_direction":"less"}`, strings.Replace(good, "0.5", "1.5", 1), strings.Replace(good, `:1`, `:1000001`, 1),
 		strings.Replace(good, `"top_k"`, `"radius":3,"top_k"`, 1),

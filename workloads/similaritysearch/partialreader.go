@@ -37,6 +37,8 @@ type record struct {
 type partialReader struct {
 	csv    *csvfile.Reader
 	search *search
+	order  order
+	limits *limits
 
 	hits     int
 	previous hit
@@ -45,9 +47,9 @@ type partialReader struct {
 	counts   map[string]int64
 }
 
-func newPartialReader(r io.Reader, s *search) (*partialReader, error) {
+func newPartialReader(r io.Reader, s *search, o order, l *limits) (*partialReader, error) {
 	p := &partialReader{
-		csv: csvfile.NewReader(r, maxRecordBytes), search: s,
+		csv: csvfile.NewReader(r, maxRecordBytes), search: s, order: o, limits: l,
 		rejects: map[string]int64{}, counts: map[string]int64{},
 	}
 	header, err := p.fields()
@@ -111,26 +113,35 @@ func (p *partialReader) next() (record, error) {
 }
 
 func (p *partialReader) hit(f [][]byte) (record, error) {
-	common, err1 := parseCount(f[4], fingerprintBits)
-	union, err2 := parseCount(f[5], fingerprintBits)
+	common, err1 := parseCount(f[4], int64(p.search.kind.Bits))
+	union, err2 := parseCount(f[5], int64(p.search.kind.Bits))
 	h := hit{common: int32(common), union: int32(union), id: string(f[2]), smiles: string(f[3])}
 	p.hits++
 	switch {
-	case err1 != nil || err2 != nil || common > union || !empty(f[1], f[6]):
+	case err1 != nil || err2 != nil || !p.possible(common, union) || !empty(f[1], f[6]):
 		return record{}, fmt.Errorf("hit %d is malformed", p.hits)
 	case p.lastRow > 0 || len(p.counts) > 0:
 		return record{}, errors.New("hit after other records")
 	case p.hits > p.search.TopK:
 		return record{}, fmt.Errorf("more than %d hits", p.search.TopK)
-	case !p.search.limits.accept(int(common), int(union)):
+	case !p.limits.accept(int(common), int(union)):
 		return record{}, fmt.Errorf("hit %d does not satisfy the threshold", p.hits)
 	case p.search.QueryID != nil && h.id == *p.search.QueryID:
 		return record{}, fmt.Errorf("hit %d is the query", p.hits)
-	case p.hits > 1 && p.search.order.compare(p.previous, h) > 0:
+	case p.hits > 1 && p.order.compare(p.previous, h) > 0:
 		return record{}, fmt.Errorf("hit %d is out of order", p.hits)
 	}
 	p.previous = h
 	return record{kind: kindHit, id: f[2], smiles: f[3], common: h.common, union: h.union}, nil
+}
+
+// possible reports whether a molecule can have these counts.
+func (p *partialReader) possible(common, union int64) bool {
+	if p.limits.query < 0 {
+		return common <= union
+	}
+	query := int64(p.limits.query)
+	return common <= query && query <= union && union+common-query <= int64(p.search.kind.Bits)
 }
 
 func (p *partialReader) reject(f [][]byte) (record, error) {

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 
+	v1 "scimesh.dev/scimesh/api/v1"
+	"scimesh.dev/scimesh/chem/fps"
 	"scimesh.dev/scimesh/workloads"
 	"scimesh.dev/scimesh/workloads/shards"
 	"scimesh.dev/scimesh/workloads/table"
@@ -29,22 +31,27 @@ func (w *Workload) Plan(ctx context.Context, req workloads.PlanRequest) (workloa
 		return workloads.Plan{}, err
 	}
 	defer in.Close()
-	r, err := table.NewReader(&shards.ContextReader{Ctx: ctx, R: in}, table.Options{})
+	r, err := table.NewReader(&shards.ContextReader{Ctx: ctx, R: in}, table.OptionsFor(req.Layout))
 	if err != nil {
 		return workloads.Plan{}, err
 	}
 	defer r.Close()
+	layout := r.Layout()
+	if err := checkType(layout.Fingerprints, p.kind()); err != nil {
+		return workloads.Plan{}, err
+	}
 
 	s := shards.NewCutter(ctx, req.Files, req.Sharding.Rows)
 	defer s.Abort()
-	finder := newFinder(w, p.QueryID)
+	if layout.Fingerprints != nil {
+		s.CutFingerprints(p.kind())
+	}
+	finder := newFinder(w, p.kind(), p.QueryID)
 	if err := scan(ctx, r, p.MaxRows, s, finder, req.Progress); err != nil {
 		return workloads.Plan{}, err
 	}
-	if p.QuerySMILES == nil {
-		if p.QuerySMILES, err = finder.result(); err != nil {
-			return workloads.Plan{}, err
-		}
+	if err := finder.result(&p); err != nil {
+		return workloads.Plan{}, err
 	}
 	cut, err := s.Finish()
 	if err != nil {
@@ -53,7 +60,31 @@ func (w *Workload) Plan(ctx context.Context, req workloads.PlanRequest) (workloa
 	p.MaxRows = 0
 	return workloads.Plan{
 		Tasks: cut.Tasks, Shared: p.encode(), Notes: shards.EmptyObject, RowsRead: cut.RowsRead, Rejects: cut.Rejects,
+		Summary: fmt.Sprintf("%d input rows in %d tasks; input: %s", cut.RowsRead, len(cut.Tasks), layout),
 	}, nil
+}
+
+// checkType refuses fingerprints of another type than is compared. h is nil if the
+// input has none.
+func checkType(h *fps.Header, want fps.Type) error {
+	if h == nil {
+		return nil
+	}
+	refuse := func(has string) error {
+		return workloads.Errorf(ReasonFingerprintTypeMismatch,
+			"the job compares fingerprints of type %q, the input has %s", want.String(), has)
+	}
+	if h.Type == "" {
+		return refuse(fmt.Sprintf("%d bits of a type that its header does not tell", h.Bits))
+	}
+	got, err := fps.ParseType(h.Type)
+	if err != nil {
+		return refuse(fmt.Sprintf("%.200q, which cannot be compared: %s", h.Type, err))
+	}
+	if got != want || h.Bits != want.Bits {
+		return refuse(fmt.Sprintf("%d bits of type %.200q", h.Bits, h.Type))
+	}
+	return nil
 }
 
 // scan gives the first maxRows rows (0: all) to the cutter, and all rows to
@@ -107,6 +138,9 @@ func (w *Workload) planChunks(req workloads.PlanRequest, p parameters) (workload
 		return refuse("max_rows cannot be used with an input of chunks, whose rows are not known beforehand")
 	case len(req.Chunks) == 0 || len(req.Chunks) > shards.MaxTasks:
 		return refuse(fmt.Sprintf("an input of chunks must have 1 to %d of them", shards.MaxTasks))
+	}
+	if req.Layout != (v1.InputLayout{}) {
+		p.Input = &req.Layout
 	}
 	tasks := make([]workloads.TaskPlan, len(req.Chunks))
 	for i := range tasks {

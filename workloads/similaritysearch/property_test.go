@@ -29,7 +29,7 @@ func TestLimitsAgreeWithRationals(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		atLeast, atMost := newLimits(d, false), newLimits(d, true)
+		atLeast, atMost := newLimits(measure{}, fingerprintBits, &d, false), newLimits(measure{}, fingerprintBits, &d, true)
 		for union := 0; union <= fingerprintBits; union += 1 + union/40 {
 			for common := range union + 1 {
 				ratio := big.NewRat(1, 1)
@@ -46,7 +46,7 @@ func TestLimitsAgreeWithRationals(t *testing.T) {
 			}
 		}
 	}
-	all := noLimits()
+	all := newLimits(measure{}, fingerprintBits, nil, false)
 	if !all.accept(0, 0) || !all.accept(0, fingerprintBits) || !all.accept(fingerprintBits, fingerprintBits) {
 		t.Error("without a threshold not everything is accepted")
 	}

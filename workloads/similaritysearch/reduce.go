@@ -19,7 +19,12 @@ func (w *Workload) Reduce(ctx context.Context, req workloads.ReduceRequest) (_ w
 	if r.search, err = decodeSearch(req.Shared); err != nil {
 		return workloads.ReduceResult{}, err
 	}
-	r.hits = newTopK(r.search.order, r.search.TopK)
+	q, err := w.query(&r.search)
+	if err != nil {
+		return workloads.ReduceResult{}, workloads.Errorf(ReasonQueryInvalid, "%s", err)
+	}
+	r.order, r.limits = r.search.of(q)
+	r.hits = newTopK(r.order, r.search.TopK)
 	if r.rejects, err = shards.NewRejectsMerger(ctx, req.Files, req.PlanRejects, &r.ledger); err != nil {
 		return workloads.ReduceResult{}, err
 	}
@@ -36,6 +41,8 @@ type reducer struct {
 	ctx     context.Context // lives as long as Reduce
 	req     workloads.ReduceRequest
 	search  search
+	order   order
+	limits  *limits
 	hits    *topK
 	rejects *shards.RejectsMerger
 	ledger  v1.Ledger
@@ -76,7 +83,7 @@ func (r *reducer) merge(partial workloads.Partial) error {
 	}
 	defer file.Close()
 	in := &shards.ContextReader{Ctx: r.ctx, R: file}
-	p, err := newPartialReader(in, &r.search)
+	p, err := newPartialReader(in, &r.search, r.order, r.limits)
 	for err == nil {
 		var rec record
 		if rec, err = p.next(); err != nil {
@@ -117,7 +124,7 @@ func (r *reducer) finish() (workloads.ReduceResult, error) {
 	hits := r.hits.sorted()
 	line := csvfile.AppendRecord(nil, "rank", "chembl_id", "canonical_smiles", "similarity")
 	for i, h := range hits {
-		line = csvfile.AppendRecord(line, strconv.Itoa(i+1), h.id, h.smiles, h.similarity())
+		line = csvfile.AppendRecord(line, strconv.Itoa(i+1), h.id, h.smiles, r.order.measure.format(h.common, h.union))
 		if err := out.Add(line, "", nil, ""); err != nil {
 			return workloads.ReduceResult{}, err
 		}

@@ -99,7 +99,15 @@ func readPartial(t testing.TB, text, shared string) error {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := newPartialReader(strings.NewReader(text), &s)
+	q, err := synthetic().query(&s)
+	if err != nil {
+		q, err = New().query(&s)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, l := s.of(q)
+	p, err := newPartialReader(strings.NewReader(text), &s, o, l)
 	for err == nil {
 		_, err = p.next()
 	}

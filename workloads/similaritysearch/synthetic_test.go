@@ -5,6 +5,14 @@ import (
 	"errors"
 	"strconv"
 	"strings"
+
+	"scimesh.dev/scimesh/chem/fps"
+)
+
+// Of the default fingerprint.
+const (
+	fingerprintBits  = 2048
+	fingerprintWords = fingerprintBits / 64
 )
 
 // listEngine takes for a SMILES a list of on bits, such as "0.5.17", so that a
@@ -22,7 +30,7 @@ func (listEngine) Fingerprint(dst []uint64, smiles []byte) error {
 			continue
 		}
 		bit, err := strconv.Atoi(text)
-		if err != nil || bit < 0 || bit >= fingerprintBits {
+		if err != nil || bit < 0 || bit >= 64*len(dst) {
 			return errNoList
 		}
 		dst[bit/64] |= 1 << (bit % 64)
@@ -34,7 +42,9 @@ func (listEngine) Same(a, b []byte) (bool, error) {
 	return bytes.Equal(bytes.TrimRight(a, "~"), bytes.TrimRight(b, "~")), nil
 }
 
-func synthetic() *Workload { return &Workload{newEngine: func() engine { return listEngine{} }} }
+func synthetic() *Workload {
+	return &Workload{newEngine: func(fps.Type) engine { return listEngine{} }}
+}
 
 // span lists the bits from first to last.
 func span(first, last int) string {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	v1 "scimesh.dev/scimesh/api/v1"
 	"scimesh.dev/scimesh/chem/fps"
 )
 
@@ -81,4 +82,9 @@ func described(before, text string) string {
 		return ""
 	}
 	return before + list([][]byte{[]byte(text)})
+}
+
+// OptionsFor are the options that a Job's input asks for.
+func OptionsFor(l v1.InputLayout) Options {
+	return Options{Format: Format(l.Format), IDColumn: l.IDColumn, SMILESColumn: l.SMILESColumn}
 }

@@ -33,7 +33,11 @@ def ids(table: str | bytes, **parameters: object) -> list[str]:
 
 
 def scores(*counts: tuple[str, int, int]) -> list[ref.Score]:
-    return [ref.Score(id, "C", common, union) for id, common, union in counts]
+    return [scored(id, "C", common, union) for id, common, union in counts]
+
+
+def scored(id: str, smiles: str, common: int, union: int) -> ref.Score:
+    return ref.Score(id, smiles, Fraction(common, union), common / union)
 
 
 def select(hits: list[ref.Score], **parameters: object) -> list[str]:
@@ -51,9 +55,9 @@ def test_final_bytes() -> None:
 def test_similarity_is_rdkits() -> None:
     smiles = ["CCO", "CCCO", "c1ccccc1O", "CC(=O)Oc1ccccc1C(=O)O", "[Na+].[Cl-]", "C"]
     table = HEADER + "".join(f"M{i}\t{s}\n" for i, s in enumerate(smiles))
-    query = ref.MORGAN.GetFingerprint(Chem.MolFromSmiles("CC(=O)O"))
+    query = ref.morgan(2, 2048).GetFingerprint(Chem.MolFromSmiles("CC(=O)O"))
     want = {
-        f"M{i}": f"{DataStructs.TanimotoSimilarity(query, ref.MORGAN.GetFingerprint(Chem.MolFromSmiles(s))):.6f}"
+        f"M{i}": f"{DataStructs.TanimotoSimilarity(query, ref.morgan(2, 2048).GetFingerprint(Chem.MolFromSmiles(s))):.6f}"
         for i, s in enumerate(smiles)
     }
     got = dict(line.split(",")[1::2] for line in run(table, query_smiles="CC(=O)O").split("\r\n")[1:-1])
@@ -94,7 +98,7 @@ def test_order_and_ties() -> None:
     assert select(hits) == ["c", "Z", "a", "b", "é", "\uffff", "\U0001f600"]
     assert select(hits, threshold_direction="less") == ["Z", "a", "b", "é", "\uffff", "\U0001f600", "c"]
     assert select(hits, top_k=2) == ["c", "Z"]
-    same = [ref.Score("a", "N", 1, 2), ref.Score("a", "C", 1, 2)]
+    same = [scored("a", "N", 1, 2), scored("a", "C", 1, 2)]
     assert [h.smiles for h in ref.select(same, ref.Parameters(query_smiles="C"))] == ["C", "N"]
 
 
@@ -133,8 +137,49 @@ def test_empty_fingerprints() -> None:
     # An empty SMILES is a molecule without atoms to RDKit.
     table = HEADER + "empty\t\nmethane\tC\n"
     assert run(table, query_smiles="C").endswith("\r\n1,empty,,0.000000\r\n")
-    assert ref.Score("x", "", 0, 0).similarity == 1
-    assert ref.Score("x", "", 0, 0).decimal() == "1.000000"
+    assert ref.similarity(0, 0, 0, ref.Parameters(query_smiles="C")) == (1, 1.0)
+    assert ref.Score("x", "", Fraction(1), 1.0).decimal() == "1.000000"
+
+
+MEASURES = {
+    "dice": ({}, DataStructs.DiceSimilarity),
+    "cosine": ({}, DataStructs.CosineSimilarity),
+    "tversky": (
+        {"alpha": Fraction(9, 10), "beta": Fraction(1, 4)},
+        lambda a, b: DataStructs.TverskySimilarity(a, b, 0.9, 0.25),
+    ),
+}
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+def test_measures_are_rdkits(measure: str) -> None:
+    weights, rdkit = MEASURES[measure]
+    smiles = ["CCO", "CCCO", "c1ccccc1O", "CC(=O)Oc1ccccc1C(=O)O", "[Na+].[Cl-]", "C"]
+    table = HEADER + "".join(f"M{i}\t{s}\n" for i, s in enumerate(smiles))
+    generator = ref.morgan(1, 128)
+    query = generator.GetFingerprint(Chem.MolFromSmiles("CC(=O)O"))
+    want = {f"M{i}": f"{rdkit(query, generator.GetFingerprint(Chem.MolFromSmiles(s))):.6f}" for i, s in enumerate(smiles)}
+    text = run(table, query_smiles="CC(=O)O", measure=measure, radius=1, bits=128, **weights)
+    assert dict(line.split(",")[1::2] for line in text.split("\r\n")[1:-1]) == want
+    # The threshold of exactly the similarity of a hit includes it; of cosine, as its square.
+    assert ref.similarity(4, 9, 3, ref.Parameters(query_smiles="C", measure="cosine")) == (Fraction(1, 4), 0.5)
+
+
+def test_formats_give_the_same_hits() -> None:
+    rows = [("A", "CCO"), ("B", "CCCO"), ("C", "c1ccccc1O"), ("D", "CCN")]
+    fingerprints = {i: ref.morgan(2, 2048).GetFingerprint(Chem.MolFromSmiles(s)) for i, s in rows}
+    texts = {
+        "tsv": HEADER + "".join(f"{i}\t{s}\n" for i, s in rows),
+        "csv": "canonical_smiles,chembl_id\r\n" + "".join(f'"{s}",{i}\r\n' for i, s in rows),
+        "smi": "".join(f"{s} {i}\n" for i, s in rows),
+        "fps": "#FPS1\n#num_bits=2048\n"
+        + "".join(f"{DataStructs.BitVectToFPSText(f)}\t{i}\n" for i, f in fingerprints.items()),
+    }
+    want = run(texts["tsv"], query_id="A")
+    assert run(texts["csv"], query_id="A", format="csv") == want
+    assert run(texts["smi"], query_id="A", format="smi") == want
+    without = [line.split(",") for line in run(texts["fps"], query_id="A", format="fps").split("\r\n")[1:-1]]
+    assert [[*w[:2], "", w[3]] for w in (line.split(",") for line in want.split("\r\n")[1:-1])] == without
 
 
 def test_fields_are_quoted_only_where_needed() -> None:

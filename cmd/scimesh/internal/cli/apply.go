@@ -114,7 +114,7 @@ func (o *applyOptions) apply(ctx context.Context, c *client.Client, m manifest) 
 	if err != nil {
 		return v1.Job{}, "", err
 	}
-	m.job.Spec.Input = v1.JobInput{SHA256: in.sha256}
+	m.job.Spec.Input = v1.JobInput{SHA256: in.sha256, InputLayout: m.job.Spec.Input.InputLayout}
 	// The coordinator says first whether it will take the job: nobody wants to
 	// upload a large file for a parameter that is misspelt.
 	job, op, err := c.ApplyJob(ctx, m.job, true)

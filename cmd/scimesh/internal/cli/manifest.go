@@ -152,7 +152,7 @@ func (m manifestFiles) override(all []manifest) error {
 	if len(all) != 1 {
 		return fmt.Errorf("--input: goes with one Job, and there are %d", len(all))
 	}
-	all[0].job.Spec.Input = v1.JobInput{Path: m.input}
+	all[0].job.Spec.Input = v1.JobInput{Path: m.input, InputLayout: all[0].job.Spec.Input.InputLayout}
 	all[0].input = m.input
 	return nil
 }

@@ -143,7 +143,7 @@ func (o *runOptions) request(m manifest) (local.Request, error) {
 		return local.Request{}, errors.New(strings.Join(lines, "\n"))
 	}
 	req := local.Request{Workload: w, TempDir: o.tempDir, Threads: o.threads}
-	req.Plan = workloads.PlanRequest{Parameters: parameters, Sharding: spec.Sharding, Chunks: spec.Input.Chunks}
+	req.Plan = workloads.PlanRequest{Parameters: parameters, Sharding: spec.Sharding, Chunks: spec.Input.Chunks, Layout: spec.Input.InputLayout}
 	switch {
 	case m.input != "":
 		req.Plan.Open = func(context.Context) (io.ReadCloser, error) { return os.Open(m.input) }
