@@ -159,6 +159,10 @@ func TestJobFieldsAreDescribed(t *testing.T) {
 func fieldsOf(of reflect.Type, path string, out set) {
 	for f := range of.Fields() {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if f.Anonymous && name == "" {
+			fieldsOf(f.Type, path, out)
+			continue
+		}
 		if f.Type.Kind() == reflect.Struct {
 			fieldsOf(f.Type, path+"."+name, out)
 			continue
