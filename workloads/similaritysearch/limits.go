@@ -21,15 +21,21 @@ func newLimits(m measure, size int, threshold *decimal.Fraction, atMost bool) *l
 	}
 	common := 0
 	for n := range l.low {
-		most, union := n, func(common int) int64 { return int64(n) }
+		most := n
 		if l.query >= 0 {
-			most, union = min(n, l.query), func(common int) int64 { return int64(n + l.query - common) }
+			most = min(n, l.query)
 		}
 		l.high[n] = int16(most)
 		if threshold == nil {
 			continue
 		}
-		against := func(common int) int { return m.compareWith(*threshold, int64(common), union(common)) }
+		against := func(common int) int {
+			union := n
+			if l.query >= 0 {
+				union = n + l.query - common
+			}
+			return m.compareWith(*threshold, int64(common), int64(union))
+		}
 		for common = min(common, most); common <= most && against(common) < 0; {
 			common++
 		}

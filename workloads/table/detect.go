@@ -2,6 +2,7 @@ package table
 
 import (
 	"bytes"
+	"errors"
 	"io"
 
 	"scimesh.dev/scimesh/chem/fps"
@@ -45,7 +46,7 @@ func (a *ahead) Read(p []byte) (int, error) {
 		return n, nil
 	case a.err != nil:
 		err := a.err
-		if err != io.EOF {
+		if !errors.Is(err, io.EOF) {
 			a.err = nil
 		}
 		return 0, err
@@ -77,7 +78,7 @@ func (a *ahead) detect(o Options) Format {
 	if fps.IsFPS(a.start) {
 		return FPS
 	}
-	line := firstOf(a.start, a.err == io.EOF)
+	line := firstOf(a.start, errors.Is(a.err, io.EOF))
 	fromCSV, _ := splitCSV(nil, line, nil)
 	if _, err := findColumns(bytes.Split(line, []byte{'\t'}), o); err == nil {
 		return TSV

@@ -30,10 +30,10 @@ func (f *fingerprints) next(row *Row) error {
 	record, err := f.file.Next()
 	if wrong, ok := errors.AsType[*fps.RecordError](err); ok {
 		row.ID = wrong.ID
-		switch wrong.Err {
-		case fps.ErrLineTooLong:
+		switch {
+		case errors.Is(wrong, fps.ErrLineTooLong):
 			row.Reject = LineTooLong
-		case fps.ErrNoID:
+		case errors.Is(wrong, fps.ErrNoID):
 			row.Reject = TooFewColumns
 		default:
 			row.Reject = InvalidFingerprint
