@@ -57,7 +57,7 @@ func (d *Dashboard) newPage(w http.ResponseWriter, r *http.Request) error {
 	if old != nil {
 		workload = old.Spec.Workload
 	}
-	view, err := d.emptyForm(r.Context(), workload)
+	view, err := d.emptyForm(workload)
 	if err != nil {
 		return err
 	}
@@ -70,15 +70,15 @@ func (d *Dashboard) newPage(w http.ResponseWriter, r *http.Request) error {
 	if err := d.loadInputs(r.Context(), &view); err != nil {
 		return err
 	}
-	return d.renderNew(w, r, view, http.StatusOK)
+	return d.renderNew(w, r, view)
 }
 
-func (d *Dashboard) renderNew(w http.ResponseWriter, r *http.Request, view newView, status int) error {
-	return d.render(w, r, "new", page{Title: "New computation", Section: "new", Data: view, status: status})
+func (d *Dashboard) renderNew(w http.ResponseWriter, r *http.Request, view newView) error {
+	return d.render(w, r, "new", page{Title: "New computation", Section: "new", Data: view})
 }
 
 // emptyForm is the form of a workload; of the first one if there is none of that name.
-func (d *Dashboard) emptyForm(_ context.Context, workload string) (newView, error) {
+func (d *Dashboard) emptyForm(workload string) (newView, error) {
 	names := d.workloads.Names()
 	if !slices.Contains(names, workload) && len(names) > 0 {
 		workload = names[0]
@@ -159,7 +159,7 @@ func (d *Dashboard) newSubmit(w http.ResponseWriter, r *http.Request) error {
 	if err := parseForm(w, r); err != nil {
 		return err
 	}
-	view, err := d.emptyForm(r.Context(), r.PostForm.Get("workload"))
+	view, err := d.emptyForm(r.PostForm.Get("workload"))
 	if err != nil {
 		return err
 	}
@@ -178,17 +178,12 @@ func (d *Dashboard) newSubmit(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	}
 	view.tell(answer.faults)
-	status := http.StatusOK
 	if answer.created {
 		view.Checked = true
 		view.Manifest = string(jobYAML(view.applied(job)))
-		if err := d.priceOf(r.Context(), &view, job); err != nil {
-			return err
-		}
-	} else {
-		status = http.StatusUnprocessableEntity
+		view.Price = d.priceOf(r.Context(), view, job)
 	}
-	return d.renderNew(w, r, view, status)
+	return d.renderNew(w, r, view)
 }
 
 // fillIn takes over what the person wrote.
@@ -274,8 +269,8 @@ func (v *newView) chosen() *store.Artifact {
 	return nil
 }
 
-// priceOf plans the Job on trial.
-func (d *Dashboard) priceOf(ctx context.Context, v *newView, job map[string]any) error {
+// priceOf plans the Job on trial; nil if its input is not here.
+func (d *Dashboard) priceOf(ctx context.Context, v newView, job map[string]any) *price {
 	a := v.chosen()
 	if a == nil {
 		return nil
@@ -283,6 +278,5 @@ func (d *Dashboard) priceOf(ctx context.Context, v *newView, job map[string]any)
 	applied := v.applied(job)
 	v1.Default(&applied)
 	p := d.trial(ctx, applied, artifacts.Blob{SHA256: a.SHA256, SizeBytes: a.SizeBytes})
-	v.Price = &p
-	return nil
+	return &p
 }
