@@ -103,7 +103,7 @@ CREATE TABLE jobs (
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.05);
 
 COMMENT ON COLUMN jobs.engine IS 'the engine of the first worker that claimed a task; NULL until then';
-COMMENT ON COLUMN jobs.plan IS 'what the planner left: {shared, notes, rowsRead, rejectsArtifact}';
+COMMENT ON COLUMN jobs.plan IS 'what the planner left: {shared, notes, rowsRead, rejects, more}';
 COMMENT ON COLUMN jobs.step_owner IS 'the coordinator process that plans or reduces now; another may take the step once step_expires_at has passed';
 
 COMMENT ON COLUMN jobs.unsettled IS 'ended, and open tasks are still to be cancelled; a column of its own, because an index over the counters would make every update of them touch all indexes';
@@ -131,6 +131,7 @@ CREATE TABLE tasks (
     input_artifact_id  uuid,
     input_uri          text,
     input_sha256       text NOT NULL CHECK (input_sha256 ~ '^[0-9a-f]{64}$'),
+    inputs             jsonb CHECK (jsonb_typeof(inputs) = 'array'),
     parameters         jsonb NOT NULL DEFAULT '{}' CHECK (jsonb_typeof(parameters) = 'object'),
     notes              jsonb,
     status             text NOT NULL DEFAULT 'pending'
@@ -175,6 +176,7 @@ COMMENT ON COLUMN tasks.not_before IS 'earliest time of the next attempt; set wh
 COMMENT ON COLUMN tasks.notes IS 'the planner''s notes for the reducer; workers never see them';
 COMMENT ON COLUMN tasks.lease_expires_at IS 'renewed by heartbeats, so no index holds it: else no renewal could be a heap-only update';
 COMMENT ON COLUMN tasks.input_artifact_id IS 'the shard: an artifact of this very task, written and removed with it';
+COMMENT ON COLUMN tasks.inputs IS 'further files that the task reads, each {filename, contentType, sha256, sizeBytes}: inputs or results of tasks of the same job, whose artifacts keep the blobs';
 COMMENT ON COLUMN tasks.completed_by IS 'worker of the attempt that completed the task; that attempt is not in attempts';
 
 -- A queue in one table is often given an index (status, lease_expires_at, created_at).

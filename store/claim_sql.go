@@ -61,7 +61,7 @@ AND    NOT j.suspend
 AND    j.cancel_requested_at IS NULL
 AND    j.deletion_requested_at IS NULL
 AND    (j.engine IS NULL OR j.engine = @engine)
-RETURNING t.id, t.lease_owner AS worker, t.attempt, t.lease_expires_at, t.chunk_index, t.input_uri, t.input_sha256, t.parameters`
+RETURNING t.id, t.lease_owner AS worker, t.attempt, t.lease_expires_at, t.chunk_index, t.input_uri, t.input_sha256, t.inputs, t.parameters`
 
 type claimedRow struct {
 	ID             uuid.UUID
@@ -71,6 +71,7 @@ type claimedRow struct {
 	ChunkIndex     int32
 	InputURI       *string
 	InputSHA256    string
+	Inputs         []byte
 	Parameters     []byte
 }
 
@@ -207,6 +208,7 @@ func (row claimedRow) task(g *claimGroup) *LeasedTask {
 		JobID: g.job.id, JobName: g.job.name, ChunkIndex: row.ChunkIndex, ExpiresAt: row.LeaseExpiresAt.UTC(),
 		Workload: g.job.workload, InputURI: deref(row.InputURI), InputSHA256: row.InputSHA256,
 	}
+	t.Inputs = furtherInputs(row.Inputs)
 	t.Parameters = g.job.parameters(row.Parameters)
 	return t
 }

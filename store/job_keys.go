@@ -16,13 +16,15 @@ import (
 const jobsToPlanSQL = `
 SELECT id
 FROM   jobs
-WHERE  status IN ('created', 'planning')
+WHERE  (status IN ('created', 'planning')
+        OR status = 'running' AND completed_tasks = total_tasks AND plan -> 'more' = 'true')
 AND    cancel_requested_at IS NULL
 AND    id > @after
 ORDER BY id
 LIMIT  @limit`
 
-// JobsToPlan returns the ids of jobs that wait for the planner.
+// JobsToPlan returns the ids of jobs that wait for the planner: for a plan, or for
+// further tasks after those that have completed.
 func (s *Store) JobsToPlan(ctx context.Context, after uuid.UUID, limit int) (_ []uuid.UUID, err error) {
 	defer wrapf(&err, "list jobs to plan")
 	return s.jobKeys(ctx, jobsToPlanSQL, after, limit)

@@ -50,7 +50,7 @@ func (s *Store) finishPlanning(ctx context.Context, tx pgx.Tx, t StepToken, p Fi
 	if err != nil || r.Status != string(v1.JobPlanning) || id(r.StepOwner) != t.Owner {
 		return errors.Join(err, ErrLeaseLost)
 	}
-	if err := copyTasks(ctx, tx, r, p.Tasks); err != nil {
+	if err := copyTasks(ctx, tx, r, p.Tasks, 0); err != nil {
 		return err
 	}
 	plan, err := writePlan(ctx, tx, r, p)
@@ -77,9 +77,10 @@ func (s *Store) finishPlanning(ctx context.Context, tx pgx.Tx, t StepToken, p Fi
 	return notifyJob(ctx, tx, t.Job)
 }
 
-// copyTasks writes the shards' artifacts and the tasks. The artifacts come
-// first; their references to tasks are checked at commit.
-func copyTasks(ctx context.Context, tx pgx.Tx, job jobRow, tasks []PlannedTask) error {
+// copyTasks writes the shards' artifacts and the tasks, whose chunk indexes
+// begin at first. The artifacts come first; their references to tasks are
+// checked at commit.
+func copyTasks(ctx context.Context, tx pgx.Tx, job jobRow, tasks []PlannedTask, first int64) error {
 	ids := make([]uuid.UUID, len(tasks))
 	inputs := make([]*uuid.UUID, len(tasks))
 	for i, t := range tasks {
@@ -92,11 +93,11 @@ func copyTasks(ctx context.Context, tx pgx.Tx, job jobRow, tasks []PlannedTask) 
 	if err := copyShards(ctx, tx, job, tasks, ids, inputs); err != nil {
 		return err
 	}
-	columns := []string{"id", "job_id", "chunk_index", "workload", "input_artifact_id", "input_uri", "input_sha256", "parameters", "notes", "max_attempts", "created_at"}
+	columns := []string{"id", "job_id", "chunk_index", "workload", "input_artifact_id", "input_uri", "input_sha256", "inputs", "parameters", "notes", "max_attempts", "created_at"}
 	_, err := tx.CopyFrom(ctx, pgx.Identifier{"tasks"}, columns, pgx.CopyFromSlice(len(tasks), func(i int) ([]any, error) {
 		t := tasks[i]
-		return []any{ids[i], job.ID, i, job.Workload, inputs[i], textOrNil(t.URI), t.SHA256,
-			jsonOr(t.Parameters, `{}`), nullableJSON(t.Notes), job.MaxAttempts, job.ReadAt}, nil
+		return []any{ids[i], job.ID, first + int64(i), job.Workload, inputs[i], textOrNil(t.URI), t.SHA256,
+			filesJSON(t.Inputs), jsonOr(t.Parameters, `{}`), nullableJSON(t.Notes), job.MaxAttempts, job.ReadAt}, nil
 	}))
 	return err
 }
@@ -121,7 +122,7 @@ func copyShards(ctx context.Context, tx pgx.Tx, job jobRow, tasks []PlannedTask,
 
 // writePlan records the planner's rejects and returns the job's plan.
 func writePlan(ctx context.Context, tx pgx.Tx, job jobRow, p FinishPlanningParams) (json.RawMessage, error) {
-	plan := Plan{Shared: p.Shared, Notes: p.Notes, RowsRead: p.RowsRead}
+	plan := Plan{Shared: p.Shared, Notes: p.Notes, RowsRead: p.RowsRead, More: p.More}
 	if p.Rejects != nil {
 		artifact, err := insertJobArtifact(ctx, tx, job.ID, v1.ArtifactRejects, *p.Rejects, job.ReadAt)
 		if err != nil {

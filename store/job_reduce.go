@@ -93,7 +93,8 @@ SET    status = 'running', completed_tasks = completed_tasks - 1, failed_tasks =
        version = version + 1, updated_at = coalesce(@now::timestamptz, now())
 WHERE  id = @job`
 
-// RetryPartial takes back the result of one task because it cannot be used: the Job
+// RetryPartial takes back the result of one task because it cannot be used, by the
+// reducer or for planning further tasks: the Job
 // returns to running and the task to pending, at the cost of a failure; at
 // max_attempts the task fails. It gives up the step.
 func (s *Store) RetryPartial(ctx context.Context, t StepToken, chunkIndex int32, code, message string) (err error) {
@@ -104,7 +105,7 @@ func (s *Store) RetryPartial(ctx context.Context, t StepToken, chunkIndex int32,
 		if err != nil {
 			return err
 		}
-		if job.Phase != v1.JobReducing {
+		if job.Phase != v1.JobReducing && job.Phase != v1.JobPlanning {
 			return ErrLeaseLost
 		}
 		var task, artifact uuid.UUID
@@ -135,7 +136,7 @@ func (s *Store) RetryPartial(ctx context.Context, t StepToken, chunkIndex int32,
 }
 
 const listCompletedSQL = `
-SELECT t.id, t.chunk_index, a.attempt, t.notes, a.id AS artifact_id, a.sha256, a.size_bytes
+SELECT t.id, t.chunk_index, a.attempt, t.notes, a.id AS artifact_id, a.sha256, a.size_bytes, a.filename, a.content_type
 FROM   tasks t
 JOIN   artifacts a ON a.id = t.result_artifact_id
 WHERE  t.job_id = @job
@@ -153,7 +154,7 @@ func (s *Store) ListCompletedResults(ctx context.Context, job uuid.UUID, after i
 		return nil, err
 	}
 	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (r PartialResult, err error) {
-		err = row.Scan(&r.Task, &r.ChunkIndex, &r.Attempt, &r.Notes, &r.Artifact.Artifact, &r.Artifact.SHA256, &r.Artifact.SizeBytes)
+		err = row.Scan(&r.Task, &r.ChunkIndex, &r.Attempt, &r.Notes, &r.Artifact.Artifact, &r.Artifact.SHA256, &r.Artifact.SizeBytes, &r.Filename, &r.ContentType)
 		return r, err
 	})
 }

@@ -31,7 +31,8 @@ WHERE  id = @job`
 
 // AcquireJobStep takes the planning or the reduction of a Job. The step must be free,
 // expired, or the owner's own, and no cancellation may have been requested;
-// reducing also needs all tasks to be completed. Else ErrConflict. A damaged
+// reducing, and the planning of further tasks, also need all tasks to be
+// completed. Else ErrConflict. A damaged
 // Job is ErrDamaged.
 func (s *Store) AcquireJobStep(ctx context.Context, p AcquireStepParams) (_ Job, _ StepToken, err error) {
 	defer wrapf(&err, "take step %s of job %s", p.To, p.Job)
@@ -87,8 +88,12 @@ func stepObstacle(j Job, p AcquireStepParams) error {
 		return fmt.Errorf("%w: another coordinator does this step", ErrConflict)
 	case !j.CancelRequestedAt.IsZero():
 		return fmt.Errorf("%w: cancellation was requested", ErrConflict)
-	case p.To == v1.JobReducing && j.Tasks.Completed != j.Tasks.Total:
+	case (p.To == v1.JobReducing || p.To == v1.JobPlanning && j.Plan != nil) && j.Tasks.Completed != j.Tasks.Total:
 		return fmt.Errorf("%w: %d of %d tasks are completed", ErrConflict, j.Tasks.Completed, j.Tasks.Total)
+	case p.To == v1.JobReducing && j.Plan != nil && j.Plan.More:
+		return fmt.Errorf("%w: further tasks are still to be planned", ErrConflict)
+	case p.To == v1.JobPlanning && j.Plan != nil && !j.Plan.More:
+		return fmt.Errorf("%w: the plan is complete", ErrConflict)
 	}
 	return nil
 }

@@ -69,6 +69,8 @@ type Plan struct {
 	Notes json.RawMessage `json:"notes,omitempty"`
 	// RowsRead is the number of input rows, -1 if the planner could not read the input.
 	RowsRead int64 `json:"rowsRead"`
+	// More says that further tasks are to be planned once those there are have completed.
+	More bool `json:"more,omitempty"`
 	// Rejects is the artifact of the rows that reached no task, nil if none.
 	Rejects *v1.ArtifactRef `json:"rejects,omitempty"`
 }
@@ -138,11 +140,11 @@ type AcquireStepParams struct {
 
 // FileRef is a blob that is about to become an artifact.
 type FileRef struct {
-	Filename    string
-	ContentType string
+	Filename    string `json:"filename"`
+	ContentType string `json:"contentType"`
 	// SHA256 names the blob, which must be durable already.
-	SHA256    string
-	SizeBytes int64
+	SHA256    string `json:"sha256"`
+	SizeBytes int64  `json:"sizeBytes"`
 }
 
 // PlannedTask is one task of a plan; its chunk index is its position.
@@ -151,7 +153,9 @@ type PlannedTask struct {
 	Input *FileRef
 	URI   string
 	// SHA256 is the checksum of the input.
-	SHA256     string
+	SHA256 string
+	// Inputs are further files, which other tasks of the Job keep alive.
+	Inputs     []FileRef
 	Parameters json.RawMessage
 	Notes      json.RawMessage
 }
@@ -162,8 +166,19 @@ type FinishPlanningParams struct {
 	Shared   json.RawMessage
 	Notes    json.RawMessage
 	RowsRead int64
+	// More says that ExtendPlan is to follow once the tasks have completed.
+	More bool
 	// Rejects lists the rows that reached no task; nil if none.
 	Rejects    *FileRef
+	Conditions []v1.Condition
+}
+
+// ExtendPlanParams are the inputs of ExtendPlan.
+type ExtendPlanParams struct {
+	// Tasks follow those that the Job has.
+	Tasks []PlannedTask
+	// Notes replace the plan's.
+	Notes      json.RawMessage
 	Conditions []v1.Condition
 }
 
@@ -200,4 +215,7 @@ type PartialResult struct {
 	Attempt    int32
 	Notes      json.RawMessage
 	Artifact   v1.ArtifactRef
+	// Filename and ContentType are the artifact's.
+	Filename    string
+	ContentType string
 }

@@ -94,6 +94,8 @@ type LeasedTask struct {
 	// InputURI is set if the worker is to fetch the input outside the coordinator.
 	InputURI    string
 	InputSHA256 string
+	// Inputs are further files to fetch, by their position.
+	Inputs []FileRef
 	// Parameters are the task's own over those that the plan shares.
 	Parameters json.RawMessage
 }

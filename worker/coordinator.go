@@ -70,9 +70,17 @@ type Assignment struct {
 	TTL         time.Duration // what is left of the lease; 0 if unknown
 	Workload    string
 	InputURI    string
-	InputSHA256 string // lowercase hex
-	InputSize   int64  // 0 if unknown
+	InputSHA256 string  // lowercase hex
+	InputSize   int64   // 0 if unknown
+	Further     []Input // what the task reads beside its input
 	Parameters  json.RawMessage
+}
+
+// Input is a file that a task reads.
+type Input struct {
+	URI    string
+	SHA256 string // lowercase hex
+	Size   int64  // 0 if unknown
 }
 
 // Renewal is the answer to a heartbeat.

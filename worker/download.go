@@ -45,7 +45,9 @@ func (c *httpCoordinator) Download(ctx context.Context, r DownloadRequest) (*Bod
 	// The coordinator may call itself by another name than this worker does.
 	// Nobody else can have named the task's id in a URI.
 	if path := "tasks/" + r.Lease.TaskID.String() + "/input"; strings.HasSuffix(u.Path, "/"+path) {
+		query := u.RawQuery
 		u = c.base.JoinPath(path)
+		u.RawQuery = query
 	}
 	own := originOf(u) == originOf(c.base)
 	ctx, dog := watch(ctx, stallTimeout)

@@ -74,11 +74,11 @@ func (t *task) execute(ctx context.Context) (*output, error) {
 	if !ok {
 		return nil, failuref(codeUnknownWorkload, "this worker does not have workload %q", t.state.Workload)
 	}
-	in, err := os.Open(t.path(inputFile))
+	inputs, closeInputs, err := t.openInputs(ctx)
 	if err != nil {
 		return nil, diskError(err)
 	}
-	defer in.Close()
+	defer closeInputs()
 	f, err := os.OpenFile(t.path(outputName)+".part", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return nil, diskError(err)
@@ -89,10 +89,13 @@ func (t *task) execute(ctx context.Context) (*output, error) {
 
 	start := time.Now()
 	result, err := runWorkload(ctx, workload, workloads.TaskRequest{
-		Input:      inputReader{ctx, bufio.NewReaderSize(in, fileBuffer)},
+		Input:      inputs[0],
+		InputSize:  t.inputSize(),
+		Inputs:     inputs[1:],
 		Parameters: t.state.Parameters,
 		Output:     buffered,
 		Threads:    t.cfg.Threads,
+		TempDir:    t.dir,
 		Progress:   t.setProgress,
 		Logf:       t.tlog.Logf,
 	})
@@ -120,6 +123,35 @@ func (t *task) execute(ctx context.Context) (*output, error) {
 		ContentType: orOctets(result.ContentType),
 		Metrics:     t.metricsOf(result.Metrics, time.Since(start)),
 	}, nil
+}
+
+// inputSize is the size of the task's own input, 0 if it cannot be told.
+func (t *task) inputSize() int64 {
+	info, err := os.Stat(t.path(inputFile))
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}
+
+// openInputs opens the fetched inputs.
+func (t *task) openInputs(ctx context.Context) (inputs []io.Reader, closeAll func(), err error) {
+	var files []*os.File
+	closeAll = func() {
+		for _, f := range files {
+			_ = f.Close() // they were only read
+		}
+	}
+	for i := range t.state.Inputs {
+		f, err := os.Open(t.path(inputName(i)))
+		if err != nil {
+			closeAll()
+			return nil, nil, err
+		}
+		files = append(files, f)
+		inputs = append(inputs, inputReader{ctx, bufio.NewReaderSize(f, fileBuffer)})
+	}
+	return inputs, closeAll, nil
 }
 
 // runWorkload calls Execute and turns a panic into an error.

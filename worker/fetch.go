@@ -21,18 +21,28 @@ const (
 	maxFetchStalls = 10
 )
 
-// fetch brings the input into the task's folder and verifies it. Bytes that an
+// fetch brings the inputs into the task's folder and verifies them. Bytes that an
 // earlier try or an earlier process left are kept.
 func (t *task) fetch(ctx context.Context) error {
-	if sum, _, err := hashFile(t.path(inputFile)); err == nil && sum == t.state.InputSHA256 {
+	for i := range t.state.Inputs {
+		if err := t.fetchInput(ctx, i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *task) fetchInput(ctx context.Context, i int) error {
+	want, path := t.state.Inputs[i].SHA256, t.path(inputName(i))
+	if sum, _, err := hashFile(path); err == nil && sum == want {
 		return nil
 	}
-	f, err := os.OpenFile(t.path(inputFile)+".part", os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := os.OpenFile(path+".part", os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return diskError(err)
 	}
 	defer f.Close()
-	p := &partialFile{f: f, book: t.book, sum: sha256.New()}
+	p := &partialFile{input: i, f: f, book: t.book, sum: sha256.New()}
 	if err := p.recover(); err != nil {
 		return diskError(err)
 	}
@@ -42,11 +52,11 @@ func (t *task) fetch(ctx context.Context) error {
 			return err
 		}
 		got := hex.EncodeToString(p.sum.Sum(nil))
-		if got == t.state.InputSHA256 {
+		if got == want {
 			break
 		}
 		if !resumed && !p.joined || anew {
-			return failuref(codeChecksum, "the input's SHA-256 is %s, not %s, after %d bytes", got, t.state.InputSHA256, p.size)
+			return failuref(codeChecksum, "the input's SHA-256 is %s, not %s, after %d bytes", got, want, p.size)
 		}
 		// Joined pieces may be of two versions: once more from the beginning.
 		t.log.Warn("joined input does not match its checksum", zap.Int64("bytes", p.size))
@@ -57,7 +67,7 @@ func (t *task) fetch(ctx context.Context) error {
 	if err := f.Close(); err != nil {
 		return diskError(err)
 	}
-	return diskError(os.Rename(f.Name(), t.path(inputFile)))
+	return diskError(os.Rename(f.Name(), path))
 }
 
 // fetchAll reads until the end of the input, going on where a connection broke.
@@ -98,7 +108,8 @@ func (t *task) fetchAll(ctx context.Context, p *partialFile) error {
 
 // fetchSome reads what one request brings.
 func (t *task) fetchSome(ctx context.Context, p *partialFile) error {
-	body, err := t.coord.Download(ctx, DownloadRequest{Lease: t.state.Lease, URI: t.state.InputURI, Offset: p.size, ETag: t.state.InputETag})
+	in := t.state.Inputs[p.input]
+	body, err := t.coord.Download(ctx, DownloadRequest{Lease: t.state.Lease, URI: in.URI, Offset: p.size, ETag: in.ETag})
 	if err != nil {
 		return err
 	}
@@ -113,8 +124,8 @@ func (t *task) fetchSome(ctx context.Context, p *partialFile) error {
 	case p.size > 0:
 		p.joined = true
 	}
-	if body.ETag != t.state.InputETag {
-		if err := t.record(func(s *taskState) { s.InputETag = body.ETag }); err != nil {
+	if body.ETag != in.ETag {
+		if err := t.record(func(s *taskState) { s.Inputs[p.input].ETag = body.ETag }); err != nil {
 			return err
 		}
 	}
@@ -133,6 +144,7 @@ func (t *task) fetchSome(ctx context.Context, p *partialFile) error {
 
 // partialFile is an input being fetched.
 type partialFile struct {
+	input  int // which of the task's inputs
 	f      *os.File
 	book   func(int64) error
 	sum    hash.Hash

@@ -81,10 +81,14 @@ func (c *httpCoordinator) Claim(ctx context.Context, r ClaimRequest) (*Assignmen
 	if err != nil || got.TaskID == uuid.Nil {
 		return nil, err
 	}
+	var further []Input
+	for _, in := range got.Inputs {
+		further = append(further, Input{URI: in.URI, SHA256: in.SHA256, Size: in.SizeBytes})
+	}
 	return &Assignment{
 		Lease: Lease{WorkerID: r.WorkerID, TaskID: got.TaskID, Attempt: got.Attempt},
 		TTL:   leaseTTL(got.LeaseSeconds, got.LeaseExpiresAt.Time, header), Workload: got.Workload, Parameters: got.Parameters,
-		InputURI: got.Input.URI, InputSHA256: got.Input.SHA256, InputSize: got.Input.SizeBytes,
+		InputURI: got.Input.URI, InputSHA256: got.Input.SHA256, InputSize: got.Input.SizeBytes, Further: further,
 	}, nil
 }
 

@@ -147,7 +147,11 @@ func (w *Worker) newTask(work *workDir, a *Assignment, sent time.Time) *task {
 	s := newState(a)
 	t := w.makeTask(work, s, filepath.Join(work.path, tasksDir, s.dirName()))
 	t.sent, t.ttl = sent, a.TTL
-	if t.storage = w.disk.fits(a.InputSize); t.storage != nil {
+	size := a.InputSize
+	for _, in := range a.Further {
+		size += in.Size
+	}
+	if t.storage = w.disk.fits(size); t.storage != nil {
 		return t
 	}
 	if t.storage = diskError(os.MkdirAll(t.dir, 0o700)); t.storage == nil {

@@ -28,18 +28,16 @@ const maxStarts = 3
 // needs to go on.
 type taskState struct {
 	Lease
-	Workload    string          `json:"workload"`
-	InputURI    string          `json:"input_uri"`
-	InputSHA256 string          `json:"input_sha256"`
-	InputETag   string          `json:"input_etag,omitempty"`
-	Parameters  json.RawMessage `json:"parameters,omitempty"`
-	Stage       stage           `json:"stage"`
-	Starts      int             `json:"starts,omitempty"`
-	LogSeq      int             `json:"log_seq,omitempty"`
-	LogBytes    int             `json:"log_bytes,omitempty"`
-	Output      *output         `json:"output,omitempty"`
-	Artifact    *Artifact       `json:"artifact,omitempty"`
-	Failure     *Failure        `json:"failure,omitempty"`
+	Workload   string          `json:"workload"`
+	Inputs     []inputState    `json:"inputs"`
+	Parameters json.RawMessage `json:"parameters,omitempty"`
+	Stage      stage           `json:"stage"`
+	Starts     int             `json:"starts,omitempty"`
+	LogSeq     int             `json:"log_seq,omitempty"`
+	LogBytes   int             `json:"log_bytes,omitempty"`
+	Output     *output         `json:"output,omitempty"`
+	Artifact   *Artifact       `json:"artifact,omitempty"`
+	Failure    *Failure        `json:"failure,omitempty"`
 }
 
 // output describes a finished result file.
@@ -53,10 +51,29 @@ type output struct {
 const stateFile = "state.json"
 
 func newState(a *Assignment) *taskState {
-	return &taskState{
-		Lease: a.Lease, Workload: a.Workload, Parameters: a.Parameters,
-		InputURI: a.InputURI, InputSHA256: a.InputSHA256, Stage: stageClaimed,
+	s := &taskState{
+		Lease: a.Lease, Workload: a.Workload, Parameters: a.Parameters, Stage: stageClaimed,
+		Inputs: []inputState{{URI: a.InputURI, SHA256: a.InputSHA256}},
 	}
+	for _, in := range a.Further {
+		s.Inputs = append(s.Inputs, inputState{URI: in.URI, SHA256: in.SHA256})
+	}
+	return s
+}
+
+// inputState is a file that the task reads: its input first, then what it reads beside it.
+type inputState struct {
+	URI    string `json:"uri"`
+	SHA256 string `json:"sha256"`
+	ETag   string `json:"etag,omitempty"` // of what has been fetched so far
+}
+
+// inputName is the name of an input's file in the task's folder.
+func inputName(i int) string {
+	if i == 0 {
+		return inputFile
+	}
+	return fmt.Sprintf("%s-%d", inputFile, i)
 }
 
 // dirName is the folder's name: two attempts of one task never share it.

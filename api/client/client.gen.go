@@ -347,6 +347,7 @@ type ClientInterface interface {
 	//
 	// The bytes of the task's shard, whose SHA-256 the claim gave. With `X-Worker-ID` and `X-Task-Attempt` the lease
 	// is checked. A task whose input lies outside the coordinator has no input here: its claim holds that URI.
+	// With `file`, one of the task's further `inputs`.
 	//
 	// Corresponds with GET /tasks/{task_id}/input (the `GetTaskInput` operationId).
 	GetTaskInput(ctx context.Context, taskID TaskID, params *GetTaskInputParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -1057,6 +1058,7 @@ func (c *Raw) HeartbeatTask(ctx context.Context, taskID TaskID, body HeartbeatTa
 //
 // The bytes of the task's shard, whose SHA-256 the claim gave. With `X-Worker-ID` and `X-Task-Attempt` the lease
 // is checked. A task whose input lies outside the coordinator has no input here: its claim holds that URI.
+// With `file`, one of the task's further `inputs`.
 //
 // Corresponds with GET /tasks/{task_id}/input (the `GetTaskInput` operationId).
 func (c *Raw) GetTaskInput(ctx context.Context, taskID TaskID, params *GetTaskInputParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2939,6 +2941,33 @@ func NewGetTaskInputRequest(server string, taskID TaskID, params *GetTaskInputPa
 	queryURL, err := serverURL.Parse(operationPath)
 	if err != nil {
 		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.File != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "file", *params.File, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int32"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
 	}
 
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)

@@ -15,7 +15,7 @@ import (
 	"scimesh.dev/scimesh/store"
 )
 
-// GetTaskInput serves the shard of a task.
+// GetTaskInput serves the shard of a task, or one of its further inputs.
 func (s handlers) GetTaskInput(ctx context.Context, req GetTaskInputRequestObject) (GetTaskInputResponseObject, error) {
 	note(ctx, zap.Stringer("task_id", req.TaskID))
 	if p := req.Params; p.XWorkerID != nil {
@@ -25,6 +25,13 @@ func (s handlers) GetTaskInput(ctx context.Context, req GetTaskInputRequestObjec
 		if _, err := s.store.CheckLease(ctx, lease(ctx, req.TaskID, *p.XWorkerID, *p.XTaskAttempt)); err != nil {
 			return nil, describe(err, "task", req.TaskID.String())
 		}
+	}
+	if n := req.Params.File; n != nil && *n != 0 {
+		f, err := s.store.GetTaskFile(ctx, req.TaskID, int(*n)-1)
+		if err != nil {
+			return nil, describe(err, "task with this input", req.TaskID.String())
+		}
+		return s.serveBlob(ctx, store.Artifact{Filename: f.Filename, ContentType: f.ContentType, SHA256: f.SHA256, SizeBytes: f.SizeBytes})
 	}
 	in, err := s.store.GetTaskInput(ctx, req.TaskID)
 	if err != nil {

@@ -46,6 +46,7 @@ type taskStore interface {
 	GetTask(ctx context.Context, id uuid.UUID) (store.Task, error)
 	FindTask(ctx context.Context, job uuid.UUID, chunkIndex int32) (uuid.UUID, error)
 	GetTaskInput(ctx context.Context, id uuid.UUID) (store.TaskInput, error)
+	GetTaskFile(ctx context.Context, id uuid.UUID, position int) (store.FileRef, error)
 	ListTasks(ctx context.Context, f store.TaskFilter, p store.Page) (store.List[store.Task], error)
 	ReadLog(ctx context.Context, task uuid.UUID, attempt int32, offset int64, limit int) (store.LogChunk, error)
 }

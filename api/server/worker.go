@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -97,6 +98,11 @@ func (s *Server) claimed(ctx context.Context, t store.LeasedTask) wire.ClaimedTa
 	}
 	if c.Input.URI == "" {
 		c.Input.URI = s.taskInputURI(exchangeOf(ctx).r, t.Task)
+	}
+	for i, f := range t.Inputs {
+		c.Inputs = append(c.Inputs, wire.ClaimedInput{
+			URI: fmt.Sprintf("%s?file=%d", s.taskInputURI(exchangeOf(ctx).r, t.Task), i+1), SHA256: f.SHA256, SizeBytes: f.SizeBytes,
+		})
 	}
 	if len(c.Parameters) == 0 {
 		c.Parameters = wire.Parameters("{}")

@@ -138,6 +138,9 @@ type Ledger struct {
 	Scored   int64            `json:"scored"`
 	Excluded map[string]int64 `json:"excluded,omitempty"`
 	Rejected map[string]int64 `json:"rejected,omitempty"`
+	// PairsChecked is the number of pairs of scored rows that were compared, where
+	// all of them are.
+	PairsChecked int64 `json:"pairsChecked,omitempty"`
 }
 
 // ArtifactRef points at a stored artifact.

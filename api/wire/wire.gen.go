@@ -125,9 +125,12 @@ type ClaimedInput struct {
 // ClaimedTask defines model for ClaimedTask.
 type ClaimedTask struct {
 	// Attempt To be named in every further call for this task.
-	Attempt        int32        `json:"attempt"`
-	Input          ClaimedInput `json:"input"`
-	LeaseExpiresAt Time         `json:"lease_expires_at"`
+	Attempt int32        `json:"attempt"`
+	Input   ClaimedInput `json:"input"`
+
+	// Inputs Further files that the task reads beside its input, in an order that the workload knows. Absent for most workloads.
+	Inputs         []ClaimedInput `json:"inputs,omitempty"`
+	LeaseExpiresAt Time           `json:"lease_expires_at"`
 
 	// LeaseSeconds How long the lease lasts from now on by the clock that decides, so that no other clock matters.
 	LeaseSeconds float64 `json:"lease_seconds,omitempty"`
@@ -619,6 +622,9 @@ type UploadTaskArtifactParams struct {
 
 // GetTaskInputParams defines parameters for GetTaskInput.
 type GetTaskInputParams struct {
+	// File Position, from 1, among the further inputs of the claim; 0, or none, is the input itself.
+	File *int32 `form:"file,omitempty" json:"file,omitempty"`
+
 	// XWorkerID The worker that holds the lease.
 	XWorkerID *WorkerIDOptional `json:"X-Worker-ID,omitempty"`
 

@@ -22,11 +22,13 @@ import (
 type Lines struct {
 	// OnPlan and OnReduce, if set, run first and may fail the call.
 	OnPlan, OnReduce func(ctx context.Context) error
-	// Plans and Reductions count the calls.
-	Plans, Reductions atomic.Int64
+	// Staged has a second stage follow, whose tasks read the results of the first.
+	Staged bool
+	// Plans, Extensions and Reductions count the calls.
+	Plans, Extensions, Reductions atomic.Int64
 }
 
-var _ workloads.Workload = (*Lines)(nil)
+var _ workloads.Staged = (*Lines)(nil)
 
 // Name is the name of the workload.
 func (*Lines) Name() string { return "lines" }
@@ -66,8 +68,29 @@ func (l *Lines) Plan(ctx context.Context, req workloads.PlanRequest) (workloads.
 		}
 		plan.Tasks = append(plan.Tasks, workloads.TaskPlan{Input: f})
 	}
-	plan.RowsRead = int64(len(plan.Tasks))
+	plan.RowsRead, plan.More = int64(len(plan.Tasks)), l.Staged
 	return plan, nil
+}
+
+// Extend makes one task of each result; it also reads the first of them.
+func (l *Lines) Extend(ctx context.Context, req workloads.ExtendRequest) (workloads.Extension, error) {
+	l.Extensions.Add(1)
+	var extension workloads.Extension
+	var first workloads.File
+	for p, err := range req.Partials {
+		if err != nil {
+			return workloads.Extension{}, err
+		}
+		if err := appendAll(ctx, io.Discard, p); err != nil {
+			return workloads.Extension{}, err
+		}
+		if p.ChunkIndex == 0 {
+			first = p.File
+		}
+		extension.Tasks = append(extension.Tasks, workloads.TaskPlan{Input: p.File, Inputs: []workloads.File{first}})
+	}
+	extension.Notes = json.RawMessage(`{"second":true}`)
+	return extension, nil
 }
 
 // Execute writes the task's line in upper case.
@@ -98,10 +121,14 @@ func (l *Lines) Reduce(ctx context.Context, req workloads.ReduceRequest) (worklo
 			return workloads.ReduceResult{}, fmt.Errorf("chunk %d where %d was due", p.ChunkIndex, rows)
 		}
 		rows++
+		if l.Staged && rows <= req.RowsRead {
+			continue // a result that the second stage has read
+		}
 		if err := appendAll(ctx, &all, p); err != nil {
 			return workloads.ReduceResult{}, err
 		}
 	}
+	rows = min(rows, req.RowsRead)
 	f, err := write(ctx, req.Files, "result.txt", all.Bytes())
 	return workloads.ReduceResult{Result: f, Rows: rows, Ledger: v1.Ledger{RowsRead: rows, Scored: rows}}, err
 }

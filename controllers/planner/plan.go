@@ -59,18 +59,12 @@ func planParams(job store.Job, plan workloads.Plan) (store.FinishPlanningParams,
 	if len(chunks) > 0 && len(plan.Tasks) != len(chunks) {
 		return store.FinishPlanningParams{}, fmt.Errorf("workload %s planned %d tasks for %d chunks", job.Spec.Workload, len(plan.Tasks), len(chunks))
 	}
-	tasks := make([]store.PlannedTask, len(plan.Tasks))
-	for i, t := range plan.Tasks {
-		tasks[i] = store.PlannedTask{Parameters: t.Parameters, Notes: t.Notes}
-		if len(chunks) > 0 {
-			tasks[i].URI, tasks[i].SHA256 = chunks[i].URI, chunks[i].SHA256
-			continue
-		}
-		input := blobfiles.Ref(t.Input)
-		tasks[i].Input, tasks[i].SHA256 = &input, input.SHA256
+	tasks := plannedTasks(plan.Tasks, len(chunks) == 0)
+	for i := range chunks {
+		tasks[i].URI, tasks[i].SHA256 = chunks[i].URI, chunks[i].SHA256
 	}
 	params := store.FinishPlanningParams{
-		Tasks: tasks, Shared: plan.Shared, Notes: plan.Notes, RowsRead: plan.RowsRead,
+		Tasks: tasks, Shared: plan.Shared, Notes: plan.Notes, RowsRead: plan.RowsRead, More: plan.More,
 		Conditions: []v1.Condition{jobstep.Observed(job, v1.JobConditionPlanned, v1.ConditionTrue, v1.ReasonPlanned, message(plan))},
 	}
 	if plan.Rejects != nil {
@@ -78,6 +72,22 @@ func planParams(job store.Job, plan workloads.Plan) (store.FinishPlanningParams,
 		params.Rejects = &rejects
 	}
 	return params, nil
+}
+
+// plannedTasks puts tasks into the store's form, with their inputs if those are files.
+func plannedTasks(plans []workloads.TaskPlan, files bool) []store.PlannedTask {
+	tasks := make([]store.PlannedTask, len(plans))
+	for i, t := range plans {
+		tasks[i] = store.PlannedTask{Parameters: t.Parameters, Notes: t.Notes}
+		for _, f := range t.Inputs {
+			tasks[i].Inputs = append(tasks[i].Inputs, blobfiles.Ref(f))
+		}
+		if files {
+			input := blobfiles.Ref(t.Input)
+			tasks[i].Input, tasks[i].SHA256 = &input, input.SHA256
+		}
+	}
+	return tasks
 }
 
 func message(plan workloads.Plan) string {

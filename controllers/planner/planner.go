@@ -1,6 +1,7 @@
 // Package planner moves a Job from created through planning to running: it
 // has the Job's workload read the input and cut it into tasks, and stores the
-// plan whole or not at all.
+// plan whole or not at all. A plan may ask for a second look once its tasks have
+// completed: then the Job comes by again, from running, for further tasks.
 //
 // One coordinator at a time plans a Job, under a lease on the Job's row. If it
 // dies, the lease runs out and another plans again from the start; shards that
@@ -19,6 +20,7 @@ import (
 
 	v1 "scimesh.dev/scimesh/api/v1"
 	"scimesh.dev/scimesh/artifacts"
+	"scimesh.dev/scimesh/controllers/blobfiles"
 	"scimesh.dev/scimesh/controllers/jobstep"
 	"scimesh.dev/scimesh/reconcile"
 	"scimesh.dev/scimesh/store"
@@ -30,6 +32,9 @@ type Store interface {
 	jobstep.Store
 	GetJobByID(ctx context.Context, id uuid.UUID) (store.Job, error)
 	FinishPlanning(ctx context.Context, token store.StepToken, p store.FinishPlanningParams) error
+	ExtendPlan(ctx context.Context, token store.StepToken, p store.ExtendPlanParams) error
+	blobfiles.Results
+	RetryPartial(ctx context.Context, token store.StepToken, chunkIndex int32, code, message string) error
 }
 
 // Reconciler plans Jobs. Its keys are Job ids.
@@ -45,7 +50,7 @@ type Reconciler struct {
 func New(s Store, blobs artifacts.Store, registry *workloads.Registry, env jobstep.Env) *Reconciler {
 	return &Reconciler{store: s, artifacts: blobs, workloads: registry, log: env.Log, step: jobstep.Runner{
 		Store: s, Env: env,
-		From: []v1.JobPhase{v1.JobCreated, v1.JobPlanning}, To: v1.JobPlanning,
+		From: []v1.JobPhase{v1.JobCreated, v1.JobPlanning, v1.JobRunning}, To: v1.JobPlanning,
 		Condition: v1.JobConditionPlanned, GaveUp: v1.ReasonPlanningFailed,
 	}}
 }
@@ -73,13 +78,24 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 }
 
 func waitsForPlan(job store.Job) bool {
-	return (job.Phase == v1.JobCreated || job.Phase == v1.JobPlanning) &&
-		job.CancelRequestedAt.IsZero() && job.DeletionRequestedAt.IsZero()
+	if !job.CancelRequestedAt.IsZero() || !job.DeletionRequestedAt.IsZero() {
+		return false
+	}
+	switch job.Phase {
+	case v1.JobCreated, v1.JobPlanning:
+		return true
+	case v1.JobRunning:
+		return job.Plan != nil && job.Plan.More && job.Tasks.Completed == job.Tasks.Total
+	}
+	return false
 }
 
 // plan does the step under its lease.
 func (r *Reconciler) plan(ctx context.Context, job store.Job, token store.StepToken) error {
 	begin := time.Now()
+	if job.Plan != nil {
+		return r.extend(ctx, job, token)
+	}
 	params, err := r.makePlan(ctx, job)
 	if err != nil {
 		return err

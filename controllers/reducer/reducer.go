@@ -98,7 +98,7 @@ func decide(job store.Job) decision {
 	if job.Tasks.Failed > 0 {
 		return fail
 	}
-	if job.Tasks.Completed == job.Tasks.Total {
+	if job.Tasks.Completed == job.Tasks.Total && (job.Plan == nil || !job.Plan.More) {
 		return reduce
 	}
 	return wait
