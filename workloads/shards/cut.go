@@ -100,6 +100,14 @@ func (s *Cutter) Add(row table.Row) error {
 	return err
 }
 
+// Shards is how many shards there are so far.
+func (s *Cutter) Shards() int {
+	if s.notes.Span > 0 {
+		return len(s.tasks) + 1
+	}
+	return len(s.tasks)
+}
+
 func (s *Cutter) open(firstRow int64) error {
 	if len(s.tasks) == MaxTasks {
 		return workloads.Errorf(workloads.ReasonInvalidParameters,

@@ -45,6 +45,11 @@ func (m *RejectsMerger) Reject(row int64, id []byte, reason string) error {
 	return m.write(at, id, reason)
 }
 
+// RejectAt writes the reject of a row of the input that Row has returned last.
+func (m *RejectsMerger) RejectAt(row int64, id []byte, reason string) error {
+	return m.write(row, id, reason)
+}
+
 // Rows is how many rejects were written.
 func (m *RejectsMerger) Rows() int64 { return m.rows }
 

@@ -151,7 +151,7 @@ func TestCompletion(t *testing.T) {
 		"__complete describe task/":      "task/gefitinib-0\ntask/gefitinib-1\ntask/gefitinib-2\ntask/gefitinib-3\n:4\n",
 		"__complete get tasks --job ":    "gefitinib\ndone\nbroken\nwaiting\nstopping\ngoing\n:4\n",
 		"__complete get jobs --phase ":   "created\nplanning\nrunning\nreducing\ncompleted\nfailed\ncancelled\n:4\n",
-		"__complete explain ":            "job\nsimilarity-search\n:4\n",
+		"__complete explain ":            "job\nsimilarity-graph\nsimilarity-search\n:4\n",
 		"__complete completion ":         "bash\nzsh\nfish\npowershell\n:4\n",
 		"__complete get events ":         ":4\n",
 		"__complete config use-context ": ":4\n",

@@ -122,7 +122,7 @@ func (c *coordinator) build(owner uuid.UUID) error {
 func (c *coordinator) buildControllers(owner uuid.UUID, blobs artifacts.Store, registry *prometheus.Registry) error {
 	var err error
 	c.manager, err = controllers.NewManager(controllers.Options{
-		Store: c.store, Artifacts: blobs, Workloads: builtin(), Owner: owner, Log: c.log, Registerer: registry,
+		Store: c.store, Artifacts: blobs, Workloads: builtinWith(c.config.MaxEdges), Owner: owner, Log: c.log, Registerer: registry,
 		WorkerOfflineAfter: c.config.OfflineAfter,
 		Janitor: janitor.Config{
 			BlobGrace: c.config.BlobGrace, UnusedInputs: c.config.UnusedInputs, Events: c.config.EventRetention,
@@ -139,7 +139,7 @@ func (c *coordinator) buildServer(blobs artifacts.Store, registry *prometheus.Re
 		LeaseTTL: c.config.LeaseTTL,
 		Version:  wire.Version{Version: buildVersion(), Go: runtime.Version(), Schema: int64(migrations.Latest())},
 	}, server.Deps{
-		Store: c.store, Artifacts: blobs, Workloads: builtin(), Controllers: c.controllerStatus,
+		Store: c.store, Artifacts: blobs, Workloads: builtinWith(c.config.MaxEdges), Controllers: c.controllerStatus,
 		Logger: c.log.Named("api"), Metrics: registry,
 	})
 	if err != nil {

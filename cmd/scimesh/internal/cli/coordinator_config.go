@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"scimesh.dev/scimesh/cmd/scimesh/internal/settings"
+	"scimesh.dev/scimesh/workloads/similaritygraph"
 )
 
 // coordinatorConfig is all that a coordinator can be told.
@@ -32,6 +33,7 @@ type coordinatorConfig struct {
 	LeaseTTL       time.Duration
 	OfflineAfter   time.Duration
 	MaxUploadBytes int64
+	MaxEdges       int64
 	ChunkHosts     []string
 	BlobGrace      time.Duration
 	UnusedInputs   time.Duration
@@ -57,6 +59,7 @@ func (c *coordinatorConfig) bind(flags *pflag.FlagSet) *settings.Set {
 	flags.DurationVar(&c.LeaseTTL, "lease-ttl", time.Minute, "how long a lease lasts without a heartbeat")
 	flags.DurationVar(&c.OfflineAfter, "worker-offline-after", time.Minute, "silence after which a worker is offline")
 	flags.Int64Var(&c.MaxUploadBytes, "max-upload-bytes", 64<<30, "largest upload")
+	flags.Int64Var(&c.MaxEdges, "max-edges", similaritygraph.DefaultMaxEdges, "most edges that a similarity-graph may be expected to have")
 	flags.StringSliceVar(&c.ChunkHosts, "chunk-hosts", nil, "hosts that chunk URIs of jobs may name (none by default)")
 	flags.DurationVar(&c.BlobGrace, "blob-grace", 24*time.Hour, "how long bytes that no artifact names are kept")
 	flags.DurationVar(&c.UnusedInputs, "unused-inputs", 24*time.Hour, "how long an upload waits for a job that names it")
@@ -75,6 +78,7 @@ func (c *coordinatorConfig) bind(flags *pflag.FlagSet) *settings.Set {
 		"upload-idle-timeout": "COORDINATOR_UPLOAD_IDLE_TIMEOUT", "drain-timeout": "COORDINATOR_DRAIN_TIMEOUT",
 		"lease-ttl": "COORDINATOR_LEASE_TTL", "worker-offline-after": "COORDINATOR_WORKER_OFFLINE_AFTER",
 		"max-upload-bytes": "COORDINATOR_MAX_UPLOAD_BYTES", "chunk-hosts": "COORDINATOR_CHUNK_HOSTS",
+		"max-edges":  "COORDINATOR_MAX_EDGES",
 		"blob-grace": "COORDINATOR_BLOB_GRACE", "unused-inputs": "COORDINATOR_UNUSED_INPUTS",
 		"event-retention": "COORDINATOR_EVENT_RETENTION", "log-level": "COORDINATOR_LOG_LEVEL", "ready-file": "COORDINATOR_READY_FILE",
 	} {
@@ -94,6 +98,7 @@ func (c *coordinatorConfig) validate() error {
 		validateURL("COORDINATOR_PUBLIC_URL", c.PublicURL),
 		inRange("COORDINATOR_POOL_SIZE", int64(c.PoolSize), 1, 1000),
 		inRange("COORDINATOR_MAX_UPLOAD_BYTES", c.MaxUploadBytes, 1, 1<<50),
+		inRange("COORDINATOR_MAX_EDGES", c.MaxEdges, 1, 1<<50),
 		durationIn("COORDINATOR_QUERY_TIMEOUT", c.QueryTimeout, 100*time.Millisecond, time.Hour),
 		durationIn("COORDINATOR_REQUEST_TIMEOUT", c.RequestTimeout, time.Second, time.Hour),
 		durationIn("COORDINATOR_UPLOAD_IDLE_TIMEOUT", c.UploadIdle, time.Second, time.Hour),
