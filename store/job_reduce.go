@@ -105,7 +105,7 @@ func (s *Store) RetryPartial(ctx context.Context, t StepToken, chunkIndex int32,
 		if err != nil {
 			return err
 		}
-		if job.Phase != v1.JobReducing && job.Phase != v1.JobPlanning {
+		if job.Phase != v1.JobReducing && (job.Phase != v1.JobPlanning || job.Plan == nil) {
 			return ErrLeaseLost
 		}
 		var task, artifact uuid.UUID
