@@ -22,6 +22,7 @@ package blocks
 
 import (
 	"scimesh.dev/scimesh/chem"
+	"scimesh.dev/scimesh/chem/fps"
 	"scimesh.dev/scimesh/chem/tanimoto"
 )
 
@@ -34,7 +35,10 @@ const (
 )
 
 // Origin says what the fingerprints of blocks are and what made them.
-var Origin = tanimoto.Origin{Type: "Morgan radius=2 bits=2048", Engine: chem.EngineName}
+var Origin = tanimoto.Origin{Type: Type.String(), Engine: chem.EngineName}
+
+// Type is the kind of fingerprint in blocks.
+var Type = fps.Type{Radius: chem.DefaultRadius, Bits: Bits}
 
 // Kinds of records.
 const (

@@ -19,6 +19,8 @@ import (
 type Maker struct {
 	// Threads is how many goroutines compute fingerprints.
 	Threads int
+	// Layout is what is known of the form of the shard.
+	Layout v1.InputLayout
 	// Progress, if not nil, is told the finished share, between 0 and 1.
 	Progress func(share float64)
 }
@@ -42,6 +44,8 @@ type shard struct {
 	rows  []row
 	arena []byte
 	bits  []uint64
+	// fingerprints says that the shard has them, and no SMILES.
+	fingerprints bool
 }
 
 func (s *shard) id(r *row) []byte     { return s.arena[r.start:r.endID] }
@@ -51,7 +55,7 @@ func (s *shard) smiles(r *row) []byte { return s.arena[r.endID:r.endSMILES] }
 // with 256 bytes beside each row and about 90 more for the index. It returns the
 // ledger of the shard.
 func (m Maker) Make(ctx context.Context, in io.Reader, out io.Writer) (v1.Ledger, error) {
-	s, err := read(ctx, in)
+	s, err := m.read(ctx, in)
 	if err != nil {
 		return v1.Ledger{}, err
 	}
@@ -73,13 +77,16 @@ func (m Maker) Make(ctx context.Context, in io.Reader, out io.Writer) (v1.Ledger
 	return ledger, nil
 }
 
-func read(ctx context.Context, in io.Reader) (*shard, error) {
-	t, err := table.NewReader(&shards.ContextReader{Ctx: ctx, R: in}, table.Options{})
+func (m Maker) read(ctx context.Context, in io.Reader) (*shard, error) {
+	t, err := table.NewReader(&shards.ContextReader{Ctx: ctx, R: in}, table.OptionsFor(m.Layout))
 	if err != nil {
 		return nil, err
 	}
 	defer t.Close()
-	s := &shard{}
+	if err := shards.CheckType(t.Layout().Fingerprints, Type); err != nil {
+		return nil, err
+	}
+	s := &shard{fingerprints: t.Layout().Fingerprints != nil}
 	for {
 		in, err := t.Next()
 		if errors.Is(err, io.EOF) {
@@ -94,12 +101,20 @@ func read(ctx context.Context, in io.Reader) (*shard, error) {
 		s.arena = append(s.arena, in.SMILES...)
 		r.endSMILES = len(s.arena)
 		s.rows = append(s.rows, r)
+		if s.fingerprints {
+			at := len(s.bits)
+			s.bits = append(s.bits, make([]uint64, words)...)
+			copy(s.bits[at:], in.Fingerprint)
+		}
 	}
 }
 
 // fingerprint computes the fingerprints of all rows that are not rejected, and
 // rejects those that the engine refuses.
 func (m Maker) fingerprint(ctx context.Context, s *shard) error {
+	if s.fingerprints {
+		return nil
+	}
 	s.bits = make([]uint64, len(s.rows)*words)
 	var next, done atomic.Int64
 	var wg sync.WaitGroup

@@ -36,7 +36,7 @@ func TestConformance(t *testing.T) {
 				Workload: New(Options{}), Input: []byte(molecules), Parameters: parameters,
 				Rows: []int64{100, 7, 3, 2, 1},
 				BadInputs: map[string][]byte{
-					"other columns": []byte("id\tsmiles\nA\tC\n"),
+					"other columns": []byte("cid\tstructure\nA\tC\n"),
 				},
 			})
 		})

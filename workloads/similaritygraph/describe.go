@@ -69,7 +69,9 @@ func (w *Workload) Describe() v1.WorkloadSpec {
 			"by Tanimoto similarity of Morgan fingerprints (radius 2, 2048 bits).",
 		ParametersSchema: json.RawMessage(parametersSchema),
 		Inputs: []string{
-			"TSV with a header and the columns chembl_id and canonical_smiles; plain, gzip or zstd; ids unique and not empty",
+			"TSV or CSV with a header and columns such as chembl_id and canonical_smiles; plain, gzip or zstd",
+			"SMI: a SMILES, white space and a title; plain, gzip or zstd",
+			"FPS: fingerprints of radius 2 and 2048 bits; plain, gzip or zstd",
 		},
 		Outputs: []string{
 			"result.csv: source_id,target_id,similarity",

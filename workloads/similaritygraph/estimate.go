@@ -26,7 +26,13 @@ const (
 type sample struct {
 	random *rand.Rand
 	rows   int64 // usable rows seen
-	smiles [][]byte
+	chosen []molecule
+}
+
+// molecule is a row of a sample: its SMILES, or its fingerprint if that is all it has.
+type molecule struct {
+	smiles      []byte
+	fingerprint []uint64
 }
 
 func newSample() *sample { return &sample{random: rand.New(rand.NewPCG(2026, 4))} }
@@ -39,10 +45,11 @@ func (s *sample) see(row table.Row) {
 	if len(row.SMILES) > sampleBytes {
 		return
 	}
-	if len(s.smiles) < sampleSize {
-		s.smiles = append(s.smiles, slices.Clone(row.SMILES))
+	if len(s.chosen) < sampleSize {
+		s.chosen = append(s.chosen, molecule{slices.Clone(row.SMILES), slices.Clone(row.Fingerprint)})
 	} else if i := s.random.Int64N(s.rows); i < sampleSize {
-		s.smiles[i] = append(s.smiles[i][:0], row.SMILES...)
+		m := &s.chosen[i]
+		m.smiles, m.fingerprint = append(m.smiles[:0], row.SMILES...), append(m.fingerprint[:0], row.Fingerprint...)
 	}
 }
 
@@ -62,13 +69,15 @@ func (s *sample) estimate(ctx context.Context, p parameters) (estimate, error) {
 	}
 	engine := chem.New(chem.Options{})
 	words := engine.Words()
-	bits := make([]uint64, 0, len(s.smiles)*words)
+	bits := make([]uint64, 0, len(s.chosen)*words)
 	fingerprint := make([]uint64, words)
-	for i, smiles := range s.smiles {
+	for i, m := range s.chosen {
 		if i%256 == 0 && ctx.Err() != nil {
 			return estimate{}, ctx.Err()
 		}
-		if engine.Fingerprint(fingerprint, smiles) == nil {
+		if len(m.fingerprint) > 0 {
+			bits = append(bits, m.fingerprint...)
+		} else if engine.Fingerprint(fingerprint, m.smiles) == nil {
 			bits = append(bits, fingerprint...)
 		}
 	}
@@ -83,8 +92,8 @@ func (s *sample) estimate(ctx context.Context, p parameters) (estimate, error) {
 		return estimate{}, err
 	}
 	e := estimate{sampled: x.Len()}
-	if len(s.smiles) > 0 {
-		e.molecules = int64(math.Round(float64(s.rows) * float64(x.Len()) / float64(len(s.smiles))))
+	if len(s.chosen) > 0 {
+		e.molecules = int64(math.Round(float64(s.rows) * float64(x.Len()) / float64(len(s.chosen))))
 	}
 	e.pairs = pairsOf(e.molecules, false)
 	if inSample := pairsOf(int64(x.Len()), false); inSample > 0 {

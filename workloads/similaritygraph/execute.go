@@ -19,7 +19,7 @@ func (w *Workload) Execute(ctx context.Context, req workloads.TaskRequest) (work
 		return workloads.TaskResult{}, err
 	}
 	if p.Pair == nil {
-		return makeBlock(ctx, req)
+		return makeBlock(ctx, req, p.Input)
 	}
 	return comparePair(ctx, req, p, c)
 }
@@ -30,8 +30,11 @@ func logf(req workloads.TaskRequest, format string, args ...any) {
 	}
 }
 
-func makeBlock(ctx context.Context, req workloads.TaskRequest) (workloads.TaskResult, error) {
+func makeBlock(ctx context.Context, req workloads.TaskRequest, layout *v1.InputLayout) (workloads.TaskResult, error) {
 	maker := blocks.Maker{Threads: req.Threads, Progress: req.Progress}
+	if layout != nil {
+		maker.Layout = *layout
+	}
 	l, err := maker.Make(ctx, req.Input, req.Output)
 	if err != nil {
 		return workloads.TaskResult{}, err

@@ -15,9 +15,12 @@ import (
 
 	v1 "scimesh.dev/scimesh/api/v1"
 	"scimesh.dev/scimesh/chem"
+	"scimesh.dev/scimesh/chem/fps"
 	"scimesh.dev/scimesh/chem/tanimoto"
 	"scimesh.dev/scimesh/workloads"
+	"scimesh.dev/scimesh/workloads/blocks"
 	"scimesh.dev/scimesh/workloads/csvfile"
+	"scimesh.dev/scimesh/workloads/shards"
 	"scimesh.dev/scimesh/workloads/workloadtest"
 )
 
@@ -214,6 +217,27 @@ func TestAnInputOfChunksIsAGraphOfAllOfThem(t *testing.T) {
 	if o := whole.MustReduce(blocks); o.ResultBytes != bruteForce(ids, smiles, "0.35", false) {
 		t.Error("the graph of the chunks differs from that of the whole")
 	}
+}
+
+func TestFingerprintsMakeTheGraphOfTheirMolecules(t *testing.T) {
+	_, ids, smiles := someMolecules(50)
+	e := chem.New(chem.Options{})
+	bits := make([]uint64, e.Words())
+	input := fps.Header{Bits: blocks.Bits, Type: blocks.Type.String()}.Append(nil)
+	for i, s := range smiles {
+		if err := e.Fingerprint(bits, []byte(s)); err != nil {
+			t.Fatal(err)
+		}
+		input = fps.AppendRecord(input, bits, blocks.Bits, []byte(ids[i]))
+	}
+	j := workloadtest.Start(t, New(Options{}), input, `{"threshold":"0.35"}`, 20)
+	if o := j.MustReduce(j.ExecuteAll(nil, 1)); o.ResultBytes != bruteForce(ids, smiles, "0.35", false) {
+		t.Error("the graph of the fingerprints differs from that of the molecules")
+	}
+	other := fps.Header{Bits: blocks.Bits, Type: fps.Type{Radius: 3, Bits: blocks.Bits}.String()}.Append(nil)
+	k := workloadtest.Prepare(t, New(Options{}), append(other, input[bytes.LastIndexByte(input[:len(input)-1], '\n')+1:]...), `{}`, 20)
+	_, err := New(Options{}).Plan(t.Context(), k.Request)
+	wantReason(t, err, shards.ReasonFingerprintTypeMismatch)
 }
 
 func TestParameters(t *testing.T) {

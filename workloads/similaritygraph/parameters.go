@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	v1 "scimesh.dev/scimesh/api/v1"
 	"scimesh.dev/scimesh/chem/tanimoto"
 	"scimesh.dev/scimesh/workloads"
 	"scimesh.dev/scimesh/workloads/decimal"
@@ -81,6 +82,8 @@ type taskParameters struct {
 	ThresholdDirection string `json:"threshold_direction"`
 	// MaxEdges fails a task with more edges than the Job may have.
 	MaxEdges int64 `json:"max_edges,omitempty"`
+	// Input is what the Job says of the form of a chunk, nil for a shard.
+	Input *v1.InputLayout `json:"input,omitempty"`
 	// Pair is nil in the first stage.
 	Pair *pair `json:"pair,omitempty"`
 }

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io"
 
+	v1 "scimesh.dev/scimesh/api/v1"
 	"scimesh.dev/scimesh/workloads"
+	"scimesh.dev/scimesh/workloads/blocks"
 	"scimesh.dev/scimesh/workloads/shards"
 	"scimesh.dev/scimesh/workloads/table"
 )
@@ -24,9 +26,9 @@ func (w *Workload) Plan(ctx context.Context, req workloads.PlanRequest) (workloa
 	if err := json.Unmarshal(req.Parameters, &p); err != nil {
 		return workloads.Plan{}, fmt.Errorf("similarity-graph parameters: %w", err)
 	}
-	shared := encode(taskParameters{Threshold: p.Threshold, ThresholdDirection: p.ThresholdDirection, MaxEdges: w.maxEdges})
+	task := taskParameters{Threshold: p.Threshold, ThresholdDirection: p.ThresholdDirection, MaxEdges: w.maxEdges}
 	if req.Open == nil {
-		return planChunks(req, p, shared)
+		return planChunks(req, p, task)
 	}
 	rows := p.BlockSize
 	if rows == 0 {
@@ -40,14 +42,22 @@ func (w *Workload) Plan(ctx context.Context, req workloads.PlanRequest) (workloa
 		return workloads.Plan{}, err
 	}
 	defer in.Close()
-	r, err := table.NewReader(&shards.ContextReader{Ctx: ctx, R: in}, table.Options{})
+	r, err := table.NewReader(&shards.ContextReader{Ctx: ctx, R: in}, table.OptionsFor(req.Layout))
 	if err != nil {
 		return workloads.Plan{}, err
 	}
 	defer r.Close()
 
+	layout := r.Layout()
+	if err := shards.CheckType(layout.Fingerprints, blocks.Type); err != nil {
+		return workloads.Plan{}, err
+	}
+
 	cutter := shards.NewCutter(ctx, req.Files, rows)
 	defer cutter.Abort()
+	if layout.Fingerprints != nil {
+		cutter.CutFingerprints(blocks.Type)
+	}
 	sample := newSample()
 	if err := scan(ctx, r, p.MaxRows, req.Progress, func(row table.Row) error {
 		sample.see(row)
@@ -72,8 +82,8 @@ func (w *Workload) Plan(ctx context.Context, req workloads.PlanRequest) (workloa
 			e.edges, e.sampled, w.maxEdges)
 	}
 	return workloads.Plan{
-		Tasks: cut.Tasks, Shared: shared, Notes: shards.EmptyObject, RowsRead: cut.RowsRead, Rejects: cut.Rejects,
-		More: true, Summary: e.summary(cut.RowsRead, len(cut.Tasks)),
+		Tasks: cut.Tasks, Shared: encode(task), Notes: shards.EmptyObject, RowsRead: cut.RowsRead, Rejects: cut.Rejects,
+		More: true, Summary: fmt.Sprintf("%s; input: %s", e.summary(cut.RowsRead, len(cut.Tasks)), layout),
 	}, nil
 }
 
@@ -126,7 +136,7 @@ func checkBlocks(n int, rows int64) error {
 }
 
 // planChunks makes a block of each chunk. Nothing of them can be read here.
-func planChunks(req workloads.PlanRequest, p parameters, shared json.RawMessage) (workloads.Plan, error) {
+func planChunks(req workloads.PlanRequest, p parameters, task taskParameters) (workloads.Plan, error) {
 	n := len(req.Chunks)
 	switch {
 	case p.MaxRows > 0 || p.BlockSize > 0:
@@ -136,9 +146,12 @@ func planChunks(req workloads.PlanRequest, p parameters, shared json.RawMessage)
 		return workloads.Plan{}, workloads.Errorf(workloads.ReasonInvalidParameters,
 			"an input of chunks must have at least one, and its pairs of chunks must be fewer than %d", shards.MaxTasks)
 	}
+	if req.Layout != (v1.InputLayout{}) {
+		task.Input = &req.Layout
+	}
 	tasks := make([]workloads.TaskPlan, n)
 	for i := range tasks {
 		tasks[i] = workloads.TaskPlan{Parameters: shards.EmptyObject, Notes: shards.EmptyObject}
 	}
-	return workloads.Plan{Tasks: tasks, Shared: shared, Notes: shards.EmptyObject, RowsRead: -1, More: true}, nil
+	return workloads.Plan{Tasks: tasks, Shared: encode(task), Notes: shards.EmptyObject, RowsRead: -1, More: true}, nil
 }

@@ -29,7 +29,7 @@ func (w *Workload) Execute(ctx context.Context, req workloads.TaskRequest) (work
 		return workloads.TaskResult{}, err
 	}
 	defer r.Close()
-	if err := checkType(r.Layout().Fingerprints, s.kind); err != nil {
+	if err := shards.CheckType(r.Layout().Fingerprints, s.kind); err != nil {
 		return workloads.TaskResult{}, err
 	}
 

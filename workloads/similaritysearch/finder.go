@@ -6,6 +6,7 @@ import (
 
 	"scimesh.dev/scimesh/chem/fps"
 	"scimesh.dev/scimesh/workloads"
+	"scimesh.dev/scimesh/workloads/shards"
 	"scimesh.dev/scimesh/workloads/table"
 )
 
@@ -17,7 +18,7 @@ const (
 	ReasonQueryInvalid = "QueryInvalid"
 	// ReasonFingerprintTypeMismatch says that the fingerprints of the input are not
 	// of the type that the Job compares.
-	ReasonFingerprintTypeMismatch = "FingerprintTypeMismatch"
+	ReasonFingerprintTypeMismatch = shards.ReasonFingerprintTypeMismatch
 )
 
 // finder looks for the query molecule: the first row of the id query_id whose

@@ -8,7 +8,6 @@ import (
 	"io"
 
 	v1 "scimesh.dev/scimesh/api/v1"
-	"scimesh.dev/scimesh/chem/fps"
 	"scimesh.dev/scimesh/workloads"
 	"scimesh.dev/scimesh/workloads/shards"
 	"scimesh.dev/scimesh/workloads/table"
@@ -37,7 +36,7 @@ func (w *Workload) Plan(ctx context.Context, req workloads.PlanRequest) (workloa
 	}
 	defer r.Close()
 	layout := r.Layout()
-	if err := checkType(layout.Fingerprints, p.kind()); err != nil {
+	if err := shards.CheckType(layout.Fingerprints, p.kind()); err != nil {
 		return workloads.Plan{}, err
 	}
 
@@ -62,29 +61,6 @@ func (w *Workload) Plan(ctx context.Context, req workloads.PlanRequest) (workloa
 		Tasks: cut.Tasks, Shared: p.encode(), Notes: shards.EmptyObject, RowsRead: cut.RowsRead, Rejects: cut.Rejects,
 		Summary: fmt.Sprintf("%d input rows in %d tasks; input: %s", cut.RowsRead, len(cut.Tasks), layout),
 	}, nil
-}
-
-// checkType refuses fingerprints of another type than is compared. h is nil if the
-// input has none.
-func checkType(h *fps.Header, want fps.Type) error {
-	if h == nil {
-		return nil
-	}
-	refuse := func(has string) error {
-		return workloads.Errorf(ReasonFingerprintTypeMismatch,
-			"the job compares fingerprints of type %q, the input has %s", want.String(), has)
-	}
-	if h.Type == "" {
-		return refuse(fmt.Sprintf("%d bits of a type that its header does not tell", h.Bits))
-	}
-	got, err := fps.ParseType(h.Type)
-	if err != nil {
-		return refuse(fmt.Sprintf("%.200q, which cannot be compared: %s", h.Type, err))
-	}
-	if got != want || h.Bits != want.Bits {
-		return refuse(fmt.Sprintf("%d bits of type %.200q", h.Bits, h.Type))
-	}
-	return nil
 }
 
 // scan gives the first maxRows rows (0: all) to the cutter, and all rows to
