@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"strconv"
 	"strings"
@@ -213,9 +214,7 @@ func (b *Reader) end(f [][]byte) error {
 func (b *Reader) Ledger() v1.Ledger {
 	l := shards.NewLedger()
 	l.RowsRead, l.Scored = b.last, b.molecules
-	for reason, n := range b.rejects {
-		l.Rejected[reason] = n
-	}
+	maps.Copy(l.Rejected, b.rejects)
 	return l
 }
 

@@ -44,8 +44,7 @@ func newRun[T any](dir string, codec Codec[T]) (*run[T], error) {
 
 // fileError drops the path, which means nothing to a user.
 func fileError(err error) error {
-	var p *os.PathError
-	if errors.As(err, &p) {
+	if p, ok := errors.AsType[*os.PathError](err); ok {
 		return fmt.Errorf("%s temporary file: %w", p.Op, p.Err)
 	}
 	return err

@@ -106,7 +106,7 @@ func (w *edgeWriter) edge(e edge) error {
 
 // appendText appends a field of a CSV record.
 func appendText(dst, text []byte) []byte {
-	if len(text) > 0 && bytes.IndexAny(text, "\",\r\n") < 0 {
+	if len(text) > 0 && !bytes.ContainsAny(text, "\",\r\n") {
 		return append(dst, text...)
 	}
 	record := csvfile.AppendRecord(nil, string(text), "")
