@@ -76,7 +76,7 @@ func (w *Worker) slot(ctx context.Context, l lives, work *workDir, left <-chan *
 				return
 			}
 			// Where the coordinator let the claim wait there is no need to.
-			if time.Since(sent) < w.cfg.ClaimWait/2+time.Millisecond {
+			if w.cfg.ClaimWait == 0 || time.Since(sent) < w.cfg.ClaimWait/2 {
 				_ = sleep(ctx, jitter(w.cfg.PollInterval))
 			}
 		case ctx.Err() == nil:

@@ -131,6 +131,9 @@ func validateFailure(r *wire.FailureRequest) error {
 	if !validErrorCode.MatchString(r.ErrorCode) {
 		errs = append(errs, field.Invalid(field.NewPath("error_code"), v1.Quote(r.ErrorCode), "must be a word of at most 64 letters, digits, _ and . that begins with a letter"))
 	}
+	if r.ErrorMessage == "" {
+		errs = append(errs, field.Required(field.NewPath("error_message"), "a sentence for people"))
+	}
 	if len(r.ErrorMessage) > maxErrorMessage {
 		errs = append(errs, field.TooLong(field.NewPath("error_message"), "", maxErrorMessage))
 	}

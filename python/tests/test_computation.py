@@ -65,4 +65,4 @@ def test_the_end_of_a_task_kills_the_whole_group(tmp_path: Path) -> None:
 
 def test_faults_of_the_user_are_told_as_such(tmp_path: Path) -> None:
     with pytest.raises(WorkloadError, match="InputInvalid"):
-        run(start(tmp_path, Limits(), threading.Event(), b"no table\n"))
+        run(start(tmp_path, Limits(), threading.Event(), b""))

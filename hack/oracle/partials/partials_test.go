@@ -176,7 +176,6 @@ func TestGoAndPythonRefuseTheSame(t *testing.T) {
 		parameters string
 	}{
 		"an empty input":        {nil, parameters},
-		"a missing column":      {[]byte("chembl_id\tsmiles\nA\tC\n"), parameters},
 		"a column twice":        {[]byte("chembl_id\tchembl_id\tcanonical_smiles\nA\tA\tC\n"), parameters},
 		"gzip that is cut":      {gz[:len(gz)-9], parameters},
 		"zstd that is cut":      {zst[:len(zst)-9], parameters},
@@ -192,6 +191,22 @@ func TestGoAndPythonRefuseTheSame(t *testing.T) {
 			_, got := executePython(t, interpreter, tc.shard, tc.parameters)
 			if got != want || want == "" {
 				t.Errorf("Python refuses as %q, Go as %q", got, want)
+			}
+		})
+	}
+}
+
+// What only the Go worker can compute fails so that another worker gets it.
+func TestPythonLeavesToOthersWhatItCannotCompute(t *testing.T) {
+	interpreter := python(t)
+	for name, tc := range map[string]struct{ shard, parameters string }{
+		"another measure":    {table(), `{"query_smiles":"CCO","top_k":1,"threshold_direction":"greater","measure":"dice"}`},
+		"another format":     {"CCO\tA\nCCN\tB\n", `{"query_smiles":"CCO","top_k":1,"threshold_direction":"greater"}`},
+		"fingerprints alone": {"#FPS1\n#num_bits=2048\n", `{"query_smiles":"CCO","top_k":1,"threshold_direction":"greater"}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, reason := executePython(t, interpreter, []byte(tc.shard), tc.parameters); reason != "UnsupportedByWorker" {
+				t.Errorf("refused as %q", reason)
 			}
 		})
 	}

@@ -2,7 +2,7 @@
 
 ``execute`` reads one JSON line from stdin: workload, parameters, input, output,
 workspace, memory_mb, row_seconds. It writes JSON lines: {"progress"}, {"log"},
-and last {"result"}, {"reason", "message"} for what the user can mend, or
+and last {"result"}, {"reason", "message", "retryable"} for what the user can mend, or
 {"exception", "message"}. The end of stdin says that the worker has gone: then
 this process and those that it started end at once.
 """
@@ -69,7 +69,7 @@ def main(arguments: list[str]) -> int:
     try:
         reporter.send(result=_execute(request, reporter))
     except WorkloadError as e:
-        reporter.send(reason=e.reason, message=e.message)
+        reporter.send(reason=e.reason, message=e.message, retryable=e.retryable)
     except MemoryError:
         reporter.send(exception="MemoryError", message="the task's memory limit was reached")
     except Exception as e:  # noqa: BLE001 - whatever a workload raises is reported

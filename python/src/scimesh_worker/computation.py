@@ -102,7 +102,9 @@ class Computation:
                 elif "log" in message:
                     log(str(message["log"]))
                 elif "reason" in message:
-                    raise WorkloadError(str(message["reason"]), str(message["message"]))
+                    raise WorkloadError(
+                        str(message["reason"]), str(message["message"]), retryable=bool(message["retryable"])
+                    )
                 elif "exception" in message:
                     raise self._clean.unexpected(str(message["exception"]), str(message["message"]))
                 elif "result" in message:

@@ -52,7 +52,8 @@ class Sanitizer:
             return Failure(error.code, self.line(error.message), error.retryable)
         if isinstance(error, WorkloadError):
             known = len(error.reason) <= _MAX_CODE and _CODE.fullmatch(error.reason)
-            return Failure(error.reason if known else "ExecutionError", self.line(error.message), False)
+            message = self.line(error.message) or "the workload gave no reason"
+            return Failure(error.reason if known else "ExecutionError", message, error.retryable)
         return self.unexpected(type(error).__name__, str(error))
 
     def unexpected(self, kind: str, text: str) -> Failure:

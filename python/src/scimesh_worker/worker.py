@@ -130,7 +130,7 @@ class Worker:
                 if self._config.once:
                     return
                 # Where the coordinator let the claim wait there is no need to.
-                if time.monotonic() - sent < self._config.claim_wait / 2 + 0.001:
+                if not self._config.claim_wait or time.monotonic() - sent < self._config.claim_wait / 2:
                     self._stopping.wait(jitter(self._config.poll_interval))
             elif self._take(found, sent):
                 backoff.reset()

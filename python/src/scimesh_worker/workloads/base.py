@@ -18,10 +18,16 @@ class WorkloadError(Exception):
     as a fault of the machine and is retried.
     """
 
-    def __init__(self, reason: str, message: str) -> None:
+    def __init__(self, reason: str, message: str, *, retryable: bool = False) -> None:
         super().__init__(f"{reason}: {message}")
         self.reason = reason
         self.message = message
+        self.retryable = retryable
+
+
+def unsupported(what: str) -> WorkloadError:
+    """Return the failure of a task that another worker may be able to compute."""
+    return WorkloadError("UnsupportedByWorker", f"this worker cannot compute {what}", retryable=True)
 
 
 @dataclass(frozen=True)

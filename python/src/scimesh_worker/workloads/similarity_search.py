@@ -21,13 +21,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import IO
 
-from scimesh_worker.workloads.base import Json, TaskRequest, TaskResult, WorkloadError
+from scimesh_worker.workloads.base import Json, TaskRequest, TaskResult, WorkloadError, unsupported
 from scimesh_worker.workloads.csvfile import record
 from scimesh_worker.workloads.rows import Answer, RowEngine
 from scimesh_worker.workloads.table import Row, read_table, valid_text
 
 NAME = "similarity-search"
 _KNOWN = {"query_id", "query_smiles", "top_k", "threshold", "threshold_direction"}
+# _OTHERS are parameters of which this worker knows only that others can compute them.
+_OTHERS = {"query_fingerprint", "measure", "alpha", "beta", "fingerprint", "input"}
 _BATCH_ROWS = 256
 _BATCH_BYTES = 256 << 10
 _MAX_LOGGED_REJECTS = 20
@@ -61,6 +63,8 @@ def parse(parameters: Json) -> Search:
     def bad(what: str) -> WorkloadError:
         return WorkloadError("InvalidParameters", f"task parameters: {what}")
 
+    if others := sorted(_OTHERS & set(parameters)):
+        raise unsupported(f"searches with the parameter {others[0]}")
     if unknown := sorted(set(parameters) - _KNOWN):
         raise bad(f"unknown field {unknown[0]}")
     query, query_id = parameters.get("query_smiles"), parameters.get("query_id")

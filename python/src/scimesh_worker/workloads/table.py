@@ -19,7 +19,7 @@ from typing import BinaryIO
 
 import zstandard
 
-from scimesh_worker.workloads.base import WorkloadError
+from scimesh_worker.workloads.base import WorkloadError, unsupported
 
 ID_COLUMN = b"chembl_id"
 SMILES_COLUMN = b"canonical_smiles"
@@ -101,11 +101,12 @@ def _header(lines: Iterator[tuple[bytes, bool]], max_line: int) -> tuple[int, in
 def _column(columns: list[bytes], name: bytes) -> int:
     if columns.count(name) == 1:
         return columns.index(name)
-    found = ", ".join(repr(c[:40].decode(errors="replace")) for c in columns[:20])
-    raise WorkloadError(
-        "InputInvalid",
-        f"the header has {columns.count(name)} columns {name.decode()}, one is needed; columns found: {found}",
-    )
+    if columns.count(name) > 1:
+        raise WorkloadError(
+            "InputInvalid", f"the header has {columns.count(name)} columns {name.decode()}, one is needed"
+        )
+    # It may be a table of another format, which the Go worker reads.
+    raise unsupported(f"an input without a tab-separated column {name.decode()}")
 
 
 def _lines(chunks: Iterator[bytes], limit: int) -> Iterator[tuple[bytes, bool]]:

@@ -30,6 +30,8 @@ class ClaimedTask:
         parameters (Parameters): The workload's own; GET /workloads/{name} has their schema.
         lease_seconds (float | Unset): How long the lease lasts from now on by the clock that decides, so that no other
             clock matters.
+        inputs (list[ClaimedInput] | Unset): Further files that the task reads beside its input, in an order that the
+            workload knows. Absent for most workloads.
     """
 
     task_id: UUID
@@ -39,6 +41,7 @@ class ClaimedTask:
     input_: ClaimedInput
     parameters: Parameters
     lease_seconds: float | Unset = UNSET
+    inputs: list[ClaimedInput] | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -56,6 +59,13 @@ class ClaimedTask:
 
         lease_seconds = self.lease_seconds
 
+        inputs: list[dict[str, Any]] | Unset = UNSET
+        if not isinstance(self.inputs, Unset):
+            inputs = []
+            for inputs_item_data in self.inputs:
+                inputs_item = inputs_item_data.to_dict()
+                inputs.append(inputs_item)
+
         field_dict: dict[str, Any] = {}
         field_dict.update(self.additional_properties)
         field_dict.update(
@@ -70,6 +80,8 @@ class ClaimedTask:
         )
         if lease_seconds is not UNSET:
             field_dict["lease_seconds"] = lease_seconds
+        if inputs is not UNSET:
+            field_dict["inputs"] = inputs
 
         return field_dict
 
@@ -93,6 +105,15 @@ class ClaimedTask:
 
         lease_seconds = d.pop("lease_seconds", UNSET)
 
+        _inputs = d.pop("inputs", UNSET)
+        inputs: list[ClaimedInput] | Unset = UNSET
+        if _inputs is not UNSET:
+            inputs = []
+            for inputs_item_data in _inputs:
+                inputs_item = ClaimedInput.from_dict(inputs_item_data)
+
+                inputs.append(inputs_item)
+
         claimed_task = cls(
             task_id=task_id,
             attempt=attempt,
@@ -101,6 +122,7 @@ class ClaimedTask:
             input_=input_,
             parameters=parameters,
             lease_seconds=lease_seconds,
+            inputs=inputs,
         )
 
         claimed_task.additional_properties = d
