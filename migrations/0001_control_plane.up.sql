@@ -216,6 +216,9 @@ CREATE TABLE attempts (
 
 COMMENT ON TABLE attempts IS 'Leases that ended without a result. The live one, and the one that completed the task, are in tasks.';
 
+-- What a worker failed or lost last, for people.
+CREATE INDEX attempts_worker_idx ON attempts (worker_id, ended_at);
+
 CREATE TABLE task_logs (
     task_id    uuid NOT NULL REFERENCES tasks (id),
     attempt    integer NOT NULL CHECK (attempt > 0),

@@ -153,3 +153,46 @@ func (s *Store) Pulse(ctx context.Context, job uuid.UUID) (pulse string, err err
 	err = s.pool.QueryRow(ctx, pulseSQL, pgx.NamedArgs{"job": idPtr(job)}).Scan(&pulse)
 	return pulse, err
 }
+
+// WorkerAttempt is an attempt with the task that it was of.
+type WorkerAttempt struct {
+	Attempt
+	JobName    string
+	ChunkIndex int32
+}
+
+const failedAttemptsSQL = `
+SELECT a.attempt, a.worker_id, a.outcome, a.error_code, a.error_message, a.started_at, a.ended_at,
+       j.name AS job_name, t.chunk_index
+FROM   attempts a
+JOIN   tasks t ON t.id = a.task_id
+JOIN   jobs j ON j.id = t.job_id
+WHERE  a.worker_id = @worker
+AND    a.outcome IN ('failed', 'lost')
+ORDER BY a.ended_at DESC
+LIMIT  @limit`
+
+// FailedAttempts returns what a worker failed, or lost its lease of, last, newest first.
+func (s *Store) FailedAttempts(ctx context.Context, worker uuid.UUID, limit int) (_ []WorkerAttempt, err error) {
+	defer wrapf(&err, "list failed attempts of worker %s", worker)
+	type row struct {
+		Attempt      int32
+		WorkerID     uuid.UUID
+		Outcome      string
+		ErrorCode    string
+		ErrorMessage string
+		StartedAt    time.Time
+		EndedAt      time.Time
+		JobName      string
+		ChunkIndex   int32
+	}
+	rows, err := collect[row](ctx, s.pool, failedAttemptsSQL, pgx.NamedArgs{"worker": worker, "limit": limit})
+	attempts := make([]WorkerAttempt, len(rows))
+	for i, r := range rows {
+		attempts[i] = WorkerAttempt{JobName: r.JobName, ChunkIndex: r.ChunkIndex, Attempt: Attempt{
+			Attempt: r.Attempt, Worker: r.WorkerID, Outcome: v1.AttemptOutcome(r.Outcome), ErrorCode: r.ErrorCode,
+			ErrorMessage: r.ErrorMessage, StartedAt: r.StartedAt.UTC(), EndedAt: r.EndedAt.UTC(),
+		}}
+	}
+	return attempts, err
+}

@@ -147,3 +147,20 @@ func TestCompletedTasksAreThoseOfTheWindow(t *testing.T) {
 		}
 	}
 }
+
+func TestFailedAttemptsAreThoseOfTheWorker(t *testing.T) {
+	s := storetest.New(t)
+	storetest.MakeRunningJob(t, s, "j", 3)
+	w, other := storetest.MakeWorker(t, s, "w"), storetest.MakeWorker(t, s, "other")
+	storetest.Complete(t, s, storetest.Claim(t, s, w), "a")
+	for _, worker := range []store.Worker{w, other} {
+		task := storetest.Claim(t, s, worker)
+		if _, err := s.FailTask(t.Context(), store.FailTaskParams{Lease: task.Lease, Code: "DiskFull", Message: "of " + worker.Name, Retryable: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := s.FailedAttempts(t.Context(), w.ID, 10)
+	if err != nil || len(got) != 1 || got[0].ErrorMessage != "of w" || got[0].JobName != "j" || got[0].Outcome != v1.AttemptFailed {
+		t.Errorf("%+v, %v, want the one failure of w", got, err)
+	}
+}

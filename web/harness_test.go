@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"go.uber.org/zap"
 
 	"scimesh.dev/scimesh/api/server"
@@ -37,11 +38,14 @@ type harness struct {
 	blobs *filesystem.Store
 	dash  *web.Dashboard
 	url   string
+	// database is the connection string of the database.
+	database string
 }
 
 func newHarness(t *testing.T, options ...func(*web.Config)) *harness {
 	t.Helper()
-	h := &harness{t: t, store: storetest.New(t)}
+	h := &harness{t: t, database: storetest.NewDatabase(t)}
+	h.store = storetest.Open(t, h.database)
 	var err error
 	if h.blobs, err = filesystem.New(t.TempDir(), filesystem.Options{}); err != nil {
 		t.Fatal(err)
@@ -210,4 +214,14 @@ func (t handlerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp := w.Result()
 	resp.Request = r
 	return resp, nil
+}
+
+// idOf is the id of the job of that name.
+func idOf(name string, jobs ...store.Job) uuid.UUID {
+	for _, j := range jobs {
+		if j.Name == name {
+			return j.ID
+		}
+	}
+	return uuid.Nil
 }

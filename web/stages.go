@@ -24,6 +24,9 @@ type stage struct {
 // stagesOf are the stages of a Job.
 func stagesOf(j store.Job) []stage {
 	planned := conditionTime(j, v1.JobConditionPlanned)
+	if planned.IsZero() && j.Tasks.Total > 0 {
+		planned = j.CreatedAt // the condition is not there, and the tasks are
+	}
 	reduced := conditionTime(j, v1.JobConditionReduced)
 	stages := []stage{inputStage(j), planStage(j, planned), taskStage(j, planned, reduced), reduceStage(j, reduced), resultStage(j)}
 	if j.Phase == v1.JobFailed || j.Phase == v1.JobCancelled {

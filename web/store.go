@@ -52,6 +52,7 @@ type clusterStore interface {
 	CompletedTasks(ctx context.Context, window time.Duration) (map[uuid.UUID]int64, error)
 	GetWorker(ctx context.Context, id uuid.UUID) (store.Worker, error)
 	ListWorkers(ctx context.Context, f store.WorkerFilter, p store.Page) (store.List[store.Worker], error)
+	FailedAttempts(ctx context.Context, worker uuid.UUID, limit int) ([]store.WorkerAttempt, error)
 	RecentEvents(ctx context.Context, f store.EventFilter, warnings bool, limit int) ([]store.Event, error)
 }
 

@@ -89,7 +89,7 @@ func perMinute(tasks int64) float64 { return float64(tasks) / workerWindow.Minut
 type workerPage struct {
 	Worker workerView
 	Tasks  []store.Task // that it holds now
-	Errors []store.Event
+	Errors []store.WorkerAttempt
 	Events []store.Event
 }
 
@@ -113,7 +113,7 @@ func (d *Dashboard) worker(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	view.Tasks = held.Items
-	if view.Errors, err = d.store.RecentEvents(r.Context(), store.EventFilter{Worker: id}, true, 20); err != nil {
+	if view.Errors, err = d.store.FailedAttempts(r.Context(), id, 20); err != nil {
 		return err
 	}
 	if view.Events, err = d.store.RecentEvents(r.Context(), store.EventFilter{Worker: id}, false, 20); err != nil {
