@@ -27,6 +27,7 @@ type newView struct {
 	Labels      formField
 	Input       formField // its value is the id of an artifact
 	Inputs      []store.Artifact
+	Layout      []formField
 	Parameters  []formField
 	Limits      []formField
 	// Problems are those that belong to no field.
@@ -83,7 +84,7 @@ func (d *Dashboard) emptyForm(workload string) (newView, error) {
 	if !slices.Contains(names, workload) && len(names) > 0 {
 		workload = names[0]
 	}
-	view := newView{Workloads: names, Workload: workload, Limits: limitFields(),
+	view := newView{Workloads: names, Workload: workload, Layout: layoutFields(), Limits: limitFields(),
 		Name:   formField{Name: "name", Title: "Name", Value: newName(workload), Description: "A DNS label: lower-case letters, digits and hyphens."},
 		Labels: formField{Name: "labels", Title: "Labels", Description: "For finding it again: key=value, separated by commas."},
 		Input:  formField{Name: "artifact", Title: "Input"},
@@ -112,6 +113,15 @@ func limitFields() []formField {
 	}
 }
 
+// layoutFields say how the input is written, where its data does not tell.
+func layoutFields() []formField {
+	return []formField{
+		{Name: "input.format", Title: "Format", Kind: "choice", Choices: []string{"", "tsv", "csv", "smi", "fps"}},
+		{Name: "input.idColumn", Title: "Column of ids", Description: "A name in the header, or a number from 1."},
+		{Name: "input.smilesColumn", Title: "Column of SMILES", Description: "A name in the header, or a number from 1."},
+	}
+}
+
 // newName is a name that is most likely free.
 func newName(workload string) string {
 	return strings.TrimSuffix(workload[:min(len(workload), 50)], "-") + "-" + strings.ToLower(rand.Text())[:6]
@@ -127,6 +137,9 @@ func (v *newView) fillFrom(j store.Job) {
 	v.Labels.Value = strings.ReplaceAll(labelText(j.Labels), ",", ", ")
 	if j.Input != nil {
 		v.Input.Value = j.Input.Artifact.String()
+	}
+	for i, text := range []string{j.Spec.Input.Format, j.Spec.Input.IDColumn, j.Spec.Input.SMILESColumn} {
+		v.Layout[i].Value = text
 	}
 	limits := map[string]int64{
 		"sharding.rows": j.Spec.Sharding.Rows, "maxAttempts": int64(j.Spec.MaxAttempts),
@@ -192,18 +205,26 @@ func (v *newView) fillIn(form url.Values) {
 	for i := range v.Parameters {
 		v.Parameters[i].Value = form.Get("param." + v.Parameters[i].Name)
 	}
-	for i := range v.Limits {
-		v.Limits[i].Value = form.Get(v.Limits[i].Name)
+	for _, fields := range [][]formField{v.Layout, v.Limits} {
+		for i := range fields {
+			fields[i].Value = form.Get(fields[i].Name)
+		}
 	}
 }
 
 // job is the Job that the form describes, with the field paths of a Job. What
 // is no number stays out of its place and is told by the API.
 func (v *newView) job() map[string]any {
-	spec := map[string]any{"workload": v.Workload, "input": map[string]any{}}
+	input := map[string]any{}
 	if v.Input.Value != "" {
-		spec["input"] = map[string]any{"artifact": v.Input.Value}
+		input["artifact"] = v.Input.Value
 	}
+	for _, f := range v.Layout {
+		if raw, ok := f.encode(); ok {
+			input[strings.TrimPrefix(f.Name, "input.")] = raw
+		}
+	}
+	spec := map[string]any{"workload": v.Workload, "input": input}
 	parameters := map[string]json.RawMessage{}
 	for _, f := range v.Parameters {
 		if raw, ok := f.encode(); ok {
@@ -250,7 +271,7 @@ func (v *newView) applied(job map[string]any) v1.Job {
 		return v1.Job{} // the API took it: it decodes
 	}
 	if a := v.chosen(); a != nil {
-		m.Job.Spec.Input = v1.JobInput{SHA256: a.SHA256}
+		m.Job.Spec.Input.Artifact, m.Job.Spec.Input.SHA256 = nil, a.SHA256
 	}
 	return m.Job
 }

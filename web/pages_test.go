@@ -218,10 +218,10 @@ func TestLiveTellsOfChanges(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		t.Cleanup(func() { resp.Body.Close() })
 		events := make(chan string, 100)
 		go func() {
 			defer close(events)
-			defer resp.Body.Close()
 			for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
 				if event, ok := strings.CutPrefix(lines.Text(), "event: "); ok {
 					events <- event

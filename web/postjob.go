@@ -98,8 +98,10 @@ func (v *newView) tell(faults []fault) {
 	for i := range v.Parameters {
 		places["spec.parameters."+v.Parameters[i].Name] = &v.Parameters[i]
 	}
-	for i := range v.Limits {
-		places["spec."+v.Limits[i].Name] = &v.Limits[i]
+	for _, fields := range [][]formField{v.Layout, v.Limits} {
+		for i := range fields {
+			places["spec."+fields[i].Name] = &fields[i]
+		}
 	}
 	for _, f := range faults {
 		place := places[f.Field]
@@ -108,7 +110,7 @@ func (v *newView) tell(faults []fault) {
 			place = &v.Name
 		case strings.HasPrefix(f.Field, "metadata.labels"):
 			place = &v.Labels
-		case strings.HasPrefix(f.Field, "spec.input"):
+		case place == nil && strings.HasPrefix(f.Field, "spec.input"):
 			place = &v.Input
 		}
 		if place != nil {

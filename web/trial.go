@@ -22,6 +22,10 @@ type price struct {
 	Tasks      int64
 	Rows       int64 // -1 if the planner does not count them
 	Shards     int64 // bytes of all shards
+	// Summary is the workload's own sentence, if it has one.
+	Summary string
+	// More says that further tasks follow when these are done.
+	More bool
 	// Problem is why planning would fail.
 	Problem string
 	// Unknown says why there is no price.
@@ -50,8 +54,8 @@ func (d *Dashboard) trial(ctx context.Context, job v1.Job, input artifacts.Blob)
 		return p // the API has said so
 	}
 	plan, err := d.plan(ctx, load, workloads.PlanRequest{
-		Open:       func(ctx context.Context) (io.ReadCloser, error) { return d.openInput(ctx, input.SHA256) },
-		Parameters: parameters, Sharding: job.Spec.Sharding, Files: scales{},
+		Open:   func(ctx context.Context) (io.ReadCloser, error) { return d.openInput(ctx, input.SHA256) },
+		Layout: job.Spec.Input.InputLayout, Parameters: parameters, Sharding: job.Spec.Sharding, Files: scales{},
 	})
 	switch {
 	case ctx.Err() != nil:
@@ -59,7 +63,7 @@ func (d *Dashboard) trial(ctx context.Context, job v1.Job, input artifacts.Blob)
 	case err != nil:
 		p.Problem = planProblem(err)
 	default:
-		p.Tasks, p.Rows = int64(len(plan.Tasks)), plan.RowsRead
+		p.Tasks, p.Rows, p.Summary, p.More = int64(len(plan.Tasks)), plan.RowsRead, plan.Summary, plan.More
 		for _, t := range plan.Tasks {
 			p.Shards += t.Input.SizeBytes
 		}
