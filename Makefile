@@ -47,7 +47,7 @@ generate: ## Regenerate all generated code
 .PHONY: oracle
 oracle: ## Compare chemistry and search with RDKit, and test the reference program itself
 	@hack/bootstrap python rdkit-data
-	@CI=true ORACLE_WHOLE=1 go test -count=1 -timeout 60m ./hack/oracle/... ./workloads/similaritysearch -run 'Debian|Generated|Shared|Reference'
+	@CI=true ORACLE_WHOLE=1 go test -count=1 -timeout 60m ./hack/oracle/... ./workloads/similaritysearch ./workloads/similaritygraph -run 'Debian|Generated|Shared|Reference'
 	@.cache/venv/bin/python -m pytest -q hack/oracle
 
 .PHONY: bench
