@@ -20,16 +20,69 @@ func numbered(format string, n int) string {
 	return b.String()
 }
 
+const valid, refused, limited = "valid", "refused", "EngineLimit"
+
+// verdict says what becomes of the string.
+func verdict(e *chem.Engine, fp []uint64, s string) (string, error) {
+	err := e.Fingerprint(fp, []byte(s))
+	structure, _ := errors.AsType[*chem.SanitizeError](err)
+	switch {
+	case err == nil:
+		return valid, nil
+	case structure != nil && structure.Step == perceive.StepWorkLimit:
+		return limited, err
+	}
+	return refused, err
+}
+
+// TestTimeGrowsWithTheString reads strings and strings four times as long, of
+// 100,000 atoms and more, and tells the times. The limit is for what would grow as
+// the square, not for a slow machine.
+func TestTimeGrowsWithTheString(t *testing.T) {
+	e := chem.New(chem.Options{MaxLength: 10 << 20})
+	fp := make([]uint64, e.Words())
+	for _, tc := range []struct {
+		name  string
+		n     int
+		build func(n int) string
+	}{
+		{"chain", 200_000, func(n int) string { return strings.Repeat("C", n) }},
+		{"chain with double bonds", 100_000, func(n int) string { return strings.Repeat("C=CC", n/3) + "C" }},
+		{"nested branches", 100_000, func(n int) string { return "C" + strings.Repeat("(C", n) + strings.Repeat(")", n) }},
+		{"comb", 100_000, func(n int) string { return strings.Repeat("C(C)", n) }},
+		{"components", 200_000, func(n int) string { return strings.Repeat("C.", n) + "C" }},
+		{"rings in a chain", 100_000, func(n int) string { return strings.Repeat("C1CC1", n/3) }},
+		{"aromatic rings in a chain", 100_000, func(n int) string { return "C" + strings.Repeat("c1ccc(cc1)", n/6) + "C" }},
+		{"macrocycle", 100_000, func(n int) string { return "C1" + strings.Repeat("C", n) + "1" }},
+		{"hydrogen atoms", 100_000, func(n int) string { return strings.Repeat("C([H])([H])", n/3) }},
+		{"brackets", 100_000, func(n int) string { return strings.Repeat("[13CH2]", n) }},
+	} {
+		var took [2]time.Duration
+		for i, n := range []int{tc.n / 4, tc.n} {
+			s := tc.build(n)
+			start := time.Now()
+			if got, err := verdict(e, fp, s); got != valid {
+				t.Errorf("%s of %d: %s (error %.100v)", tc.name, n, got, err)
+			}
+			took[i] = time.Since(start)
+		}
+		t.Logf("%-26s %8d: %12v, four times as long %12v", tc.name, tc.n/4, took[0], took[1])
+		if took[1] > time.Minute {
+			t.Errorf("%s of %d takes %v", tc.name, tc.n, took[1])
+		}
+	}
+}
+
 // TestHostileStrings reads strings made to take long. Each is answered, with a
 // fingerprint, a refusal by the grammar or chemistry, or one by a stated limit,
 // and the engine goes on to read the next.
 func TestHostileStrings(t *testing.T) {
 	const n = 20_000
-	const valid, refused, limited = "valid", "refused", "EngineLimit"
 	e := chem.New(chem.Options{})
 	fp := make([]uint64, e.Words())
 	for _, tc := range []struct{ name, smiles, want string }{
 		{"ten megabytes", strings.Repeat("C", 10_000_000), limited},
+		{"ten megabytes of a name", "C " + strings.Repeat("x", 10_000_000), limited},
 		{"long chain", strings.Repeat("CO", n), valid},
 		{"nested branches", "C" + strings.Repeat("(C", n) + strings.Repeat(")", n), valid},
 		{"only parentheses", strings.Repeat("(", 1_000_000), refused},
@@ -47,15 +100,7 @@ func TestHostileStrings(t *testing.T) {
 		{"extensions", strings.Repeat("C1CC1", n) + " |" + strings.Repeat("C:1.0,", 2*n) + "|", valid},
 	} {
 		start := time.Now()
-		err := e.Fingerprint(fp, []byte(tc.smiles))
-		var structure *chem.SanitizeError
-		got := refused
-		switch {
-		case err == nil:
-			got = valid
-		case errors.As(err, &structure) && structure.Step == perceive.StepWorkLimit:
-			got = limited
-		}
+		got, err := verdict(e, fp, tc.smiles)
 		if got != tc.want {
 			t.Errorf("%s: %s, want %s (error %.200v)", tc.name, got, tc.want, err)
 		}

@@ -86,21 +86,27 @@ var every = func() (blocks [tileWords/blockWords + ahead]uint32) {
 // atLeast takes the positions of [from, to), which lie in one tile, with at least
 // limit bits in common with the query.
 func (s *Searcher) atLeast(from, to, limit int, take taker) {
-	m := len(s.ranks)
-	if limit > m {
+	if limit > len(s.ranks) {
 		return
 	}
-	t := s.x.tiles[from/tileSize]
-	cols := s.columns(t)
-	blocks, n := blocksOf(from, to)
-	k := s.kernel.counter(m)
-	if r := rare(m, limit); r > 0 {
-		setPlanes(s.init, k.planes, limit-(m-r))
-		n = k.live(t.bits, cols[:r], s.init[:k.planes+1], blocks, n, s.live)
-		clear(s.live[n : n+ahead])
-		blocks = s.live
-	}
+	blocks, n := s.candidates(from, to, limit)
 	s.each(blocks, n, limit, 0, from, to, take)
+}
+
+// candidates are the blocks of the positions that can have as many bits in common.
+func (s *Searcher) candidates(from, to, limit int) ([]uint32, int) {
+	blocks, n := blocksOf(from, to)
+	m := len(s.ranks)
+	r := rare(m, limit)
+	if r == 0 {
+		return blocks, n
+	}
+	t := s.x.tiles[from/tileSize]
+	k := s.kernel.counter(m)
+	setPlanes(s.init, k.planes, limit-(m-r))
+	n = k.live(t.bits, s.columns(t)[:r], s.init[:k.planes+1], blocks, n, s.live)
+	clear(s.live[n : n+ahead])
+	return s.live, n
 }
 
 // below takes the positions of [from, to), which lie in one tile, with fewer than

@@ -3,7 +3,12 @@
 // measured in the same run. One core, the fastest of interleaved passes for each
 // query, for each kernel that the processor can run.
 //
-//	go run ./hack/bench/search [-n N] [-pairs N] [-queries N] [-passes N] [-data FOLDER]
+//	go run ./hack/bench/search [-n N] [-pairs N] [-queries N] [-passes N] [-data FOLDER] [-peers=false]
+//
+// Two more tables say what two goroutines gain, and how many times faster chem is
+// than RDKit's BulkTanimotoSimilarity, FPSim2, chemfp and RDKit's cartridge for
+// PostgreSQL, as far as they are installed: for the same fingerprints, with the
+// same hits, which is checked.
 //
 // FOLDER holds chembl.tsv.gz, second column SMILES; by default it is
 // ../shared/data. Without it the molecules of Debian's package rdkit-data serve,
@@ -34,6 +39,7 @@ const (
 type options struct {
 	n, pairs, queries, passes int
 	data                      string
+	peers                     bool
 }
 
 func main() {
@@ -43,6 +49,7 @@ func main() {
 	flag.IntVar(&o.queries, "queries", 20, "queries a pass")
 	flag.IntVar(&o.passes, "passes", 5, "passes, of which the fastest counts")
 	flag.StringVar(&o.data, "data", "../shared/data", "folder of chembl.tsv.gz")
+	flag.BoolVar(&o.peers, "peers", true, "compare with other programs")
 	flag.Parse()
 	if err := run(os.Stdout, o); err != nil {
 		fmt.Fprintln(os.Stderr, "bench/search:", err)
@@ -74,14 +81,27 @@ func run(out io.Writer, o options) error {
 	if err := b.measure(); err != nil {
 		return err
 	}
-	return b.print(out)
+	if err := b.print(out); err != nil {
+		return err
+	}
+	if err := b.measureTwo(out); err != nil || !o.peers {
+		return err
+	}
+	return b.comparePeers(out)
 }
+
+// healthy is what one core of today's processors reads from memory, in GB/s, if
+// nothing else does.
+const healthy = 20
 
 // print writes the table: how many times faster than R.
 func (b *bench) print(out io.Writer) error {
 	r := b.read.Seconds()
-	fmt.Fprintf(out, "R = %.3f ms: %.1f GB/s, %.0f million fingerprints a second\n",
-		r*1e3, float64(len(b.rows)*8)/r/1e9, float64(b.all.Len())/r/1e6)
+	speed := float64(len(b.rows)*8) / r / 1e9
+	fmt.Fprintf(out, "R = %.3f ms: %.1f GB/s, %.0f million fingerprints a second\n", r*1e3, speed, float64(b.all.Len())/r/1e6)
+	if speed < healthy {
+		fmt.Fprintf(out, "An idle machine reads %d GB/s or more: with other work on this one, times R flatter.\n", healthy)
+	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "kernel\tsearch\ttime µs\thits\ttimes R\tgoal\t\t")
 	for _, m := range b.measures {

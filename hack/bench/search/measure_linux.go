@@ -10,9 +10,14 @@ import (
 const rusageThread = 1
 
 // processorTime is what the thread has used.
-func processorTime() time.Duration {
+func processorTime() time.Duration { return usage(rusageThread) }
+
+// processTime is what all threads have used.
+func processTime() time.Duration { return usage(syscall.RUSAGE_SELF) }
+
+func usage(who int) time.Duration {
 	var u syscall.Rusage
-	if err := syscall.Getrusage(rusageThread, &u); err != nil {
+	if err := syscall.Getrusage(who, &u); err != nil {
 		panic(err) // only a wrong argument can be refused
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
