@@ -47,6 +47,12 @@ type Config struct {
 	// DiskLimit bounds the bytes under WorkDir; 0 is no limit. A task that does
 	// not fit is handed back.
 	DiskLimit int64
+	// CacheLimit bounds the bytes of inputs and results that are kept for tasks
+	// to come; 0 keeps none.
+	CacheLimit int64
+	// CacheDir is where they are kept, on the file system of WorkDir, to be shared
+	// with other workers. Default: a folder in WorkDir, which DiskLimit does not count.
+	CacheDir string
 	// KeepFailed is how many folders of failed tasks are kept for inspection.
 	KeepFailed int
 	// DrainTimeout is how long running tasks may go on after Run's context has
@@ -123,6 +129,7 @@ func (c Config) Validate() error {
 		{"memoryMB", c.MemoryMB, 1},
 		{"maxTasks", int64(c.MaxTasks), 0},
 		{"diskLimit", c.DiskLimit, 0},
+		{"cacheLimit", c.CacheLimit, 0},
 		{"keepFailed", int64(c.KeepFailed), 0},
 	} {
 		if n.value < n.min {

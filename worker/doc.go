@@ -12,7 +12,8 @@
 // moment, loses nothing that its successor in the same work dir cannot take up
 // under the same attempt, as long as the lease lives: an input that was fetched
 // is not fetched again, a result that was computed is not computed again. A lock
-// file keeps a second process out.
+// file keeps a second process out. A cache beside them, which workers may share,
+// keeps verified inputs and results for tasks to come; it may be lost at any time.
 //
 // What happens on failure.
 //

@@ -117,6 +117,7 @@ func (t *task) execute(ctx context.Context) (*output, error) {
 	if err := os.Rename(f.Name(), t.path(outputName)); err != nil {
 		return nil, diskError(err)
 	}
+	t.work.cache.put(hex.EncodeToString(out.sum.Sum(nil)), t.path(outputName))
 	return &output{
 		SHA256:      hex.EncodeToString(out.sum.Sum(nil)),
 		SizeBytes:   out.size,

@@ -37,6 +37,10 @@ func (t *task) fetchInput(ctx context.Context, i int) error {
 	if sum, _, err := hashFile(path); err == nil && sum == want {
 		return nil
 	}
+	if t.work.cache.take(want, path) {
+		t.log.Debug("input taken from the cache", zap.String("operation", "download"), zap.String("sha256", want))
+		return t.bookFile(path)
+	}
 	f, err := os.OpenFile(path+".part", os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return diskError(err)
@@ -67,7 +71,20 @@ func (t *task) fetchInput(ctx context.Context, i int) error {
 	if err := f.Close(); err != nil {
 		return diskError(err)
 	}
-	return diskError(os.Rename(f.Name(), path))
+	if err := os.Rename(f.Name(), path); err != nil {
+		return diskError(err)
+	}
+	t.work.cache.put(want, path)
+	return nil
+}
+
+// bookFile counts a file that has come into the folder as a whole.
+func (t *task) bookFile(path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return diskError(err)
+	}
+	return t.book(info.Size())
 }
 
 // fetchAll reads until the end of the input, going on where a connection broke.

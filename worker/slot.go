@@ -182,7 +182,7 @@ func (w *Worker) leftovers(work *workDir) ([]*task, error) {
 	if err != nil {
 		return nil, err
 	}
-	w.disk.used = sizeOf(work.path)
+	w.disk.used = sizeOf(work.path) - sizeOf(filepath.Join(work.path, cacheDir))
 	var left []*task
 	for _, dir := range dirs {
 		s, err := loadState(dir)

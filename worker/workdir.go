@@ -25,8 +25,9 @@ var ErrWorkDirInUse = errors.New("work dir is in use by another worker process")
 
 // workDir is a locked work dir.
 type workDir struct {
-	path string
-	lock *os.File
+	path  string
+	lock  *os.File
+	cache *cache
 }
 
 // identity is what makes a restarted worker the same worker.

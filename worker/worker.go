@@ -1,10 +1,12 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 	"sync"
 	"time"
@@ -71,6 +73,7 @@ func (w *Worker) Run(ctx context.Context) error {
 		return err
 	}
 	defer work.close()
+	work.cache = openCache(cmp.Or(w.cfg.CacheDir, filepath.Join(work.path, cacheDir)), w.cfg.CacheLimit)
 
 	process, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer end(errAborted)

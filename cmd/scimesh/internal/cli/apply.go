@@ -37,7 +37,10 @@ A file is YAML or JSON, with one or many documents, jobs or lists of jobs. All o
 it is checked before anything is done, and every fault is told. An input that
 spec.input.path names, relative to its file, is uploaded unless the coordinator
 has these bytes already; what is stored names it by its SHA-256. Applying
-something again is safe: what is the same stays unchanged.`,
+something again is safe: what is the same stays unchanged.
+
+A dry run of a job with a file also reads it and tells what would be planned: rows,
+tasks, the form of the input, and of a graph pairs, edges and core-seconds.`,
 		Example: `  scimesh apply -f job.yaml
   scimesh apply -f jobs/ -f more.json
   scimesh apply -f job.yaml --input molecules.tsv.gz
@@ -100,6 +103,9 @@ func (o *applyOptions) Run(ctx context.Context) error {
 		}
 		if err := o.report(job, op); err != nil {
 			return err
+		}
+		if err := o.preview(ctx, m, op); err != nil {
+			errs = append(errs, err)
 		}
 	}
 	return errors.Join(append(errs, o.printObjects(len(jobs)))...)

@@ -112,7 +112,7 @@ func TestApply(t *testing.T) {
 	if r := p.run("apply", "-f", mixed); r.code != ExitError || r.out != "job/late created\n" || !strings.Contains(r.err, "field is immutable") {
 		t.Errorf("%+v", r)
 	}
-	if got := p.ok("apply", "-f", file("wet.yaml", manifestOf("wet")), "--input", more, "--dry-run=server"); got != "job/wet created (server dry run)\n" {
+	if got := p.ok("apply", "-f", file("wet.yaml", manifestOf("wet")), "--input", more, "--dry-run=server"); !strings.HasPrefix(got, "job/wet created (server dry run)\n  ") || !strings.Contains(got, " input rows in ") {
 		t.Error(got)
 	}
 	if got := p.ok("get", "artifacts", "--kind", "input", "-o", "name"); strings.Count(got, "\n") != 1 {

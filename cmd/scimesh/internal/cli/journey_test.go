@@ -23,7 +23,10 @@ func TestJourney(t *testing.T) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
-	check(p.ok("apply", "-f", file, "--dry-run=server"), "job/alkanols created (server dry run)\n")
+	dry := p.ok("apply", "-f", file, "--dry-run=server")
+	if want := "job/alkanols created (server dry run)\n  40 input rows in "; !strings.HasPrefix(dry, want) {
+		t.Errorf("got %q, want %q…", dry, want)
+	}
 	check(p.run("get", "jobs").err, "No jobs found.\n")
 	applied := p.run("apply", "-f", file)
 	check(applied.out, "job/alkanols created\n")

@@ -74,6 +74,8 @@ func (o *workerOptions) bind(flags *pflag.FlagSet) *settings.Set {
 	flags.BoolVar(&o.Once, "once", false, "exit after one claim and its task, if there was one")
 	flags.IntVar(&o.MaxTasks, "max-tasks", 0, "exit after so many tasks; 0 is no limit")
 	flags.Int64Var(&o.DiskLimit, "disk-limit-bytes", 20<<30, "most bytes under the work dir; a task that does not fit is handed back; 0 is no limit")
+	flags.Int64Var(&o.CacheLimit, "cache-bytes", 10<<30, "most bytes of inputs and results kept for tasks to come; 0 keeps none")
+	flags.StringVar(&o.CacheDir, "cache-dir", "", "where they are kept, on the file system of the work dir; workers may share it (default: in the work dir)")
 	flags.IntVar(&o.KeepFailed, "keep-failed", 0, "folders of failed tasks to keep")
 	flags.DurationVar(&o.DrainTimeout, "drain-timeout", 30*time.Second, "time for running tasks at shutdown")
 	flags.DurationVar(&o.OutageGrace, "outage-grace", 10*time.Minute, "how long to compute on while the coordinator is away")
@@ -86,6 +88,7 @@ func (o *workerOptions) bind(flags *pflag.FlagSet) *settings.Set {
 		"concurrency": "SCIMESH_CONCURRENCY", "threads": "SCIMESH_THREADS", "memory-mb": "SCIMESH_MEMORY_MB",
 		"claim-wait": "SCIMESH_CLAIM_WAIT", "poll-interval": "SCIMESH_POLL_INTERVAL", "once": "SCIMESH_ONCE",
 		"max-tasks": "SCIMESH_MAX_TASKS", "disk-limit-bytes": "SCIMESH_DISK_LIMIT_BYTES", "keep-failed": "SCIMESH_KEEP_FAILED",
+		"cache-bytes": "SCIMESH_CACHE_BYTES", "cache-dir": "SCIMESH_CACHE_DIR",
 		"drain-timeout": "SCIMESH_DRAIN_TIMEOUT", "outage-grace": "SCIMESH_OUTAGE_GRACE", "log-level": "SCIMESH_LOG_LEVEL",
 	} {
 		set.Flag(name, env)
