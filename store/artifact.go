@@ -26,11 +26,12 @@ type artifactRow struct {
 	SHA256      string
 	CreatedAt   time.Time
 	JobName     *string
+	Engine      *string
 }
 
 func (r artifactRow) artifact() Artifact {
 	return Artifact{
-		ID: r.ID, JobID: id(r.JobID), JobName: deref(r.JobName), TaskID: id(r.TaskID), Attempt: deref(r.Attempt),
+		ID: r.ID, JobID: id(r.JobID), JobName: deref(r.JobName), Engine: deref(r.Engine), TaskID: id(r.TaskID), Attempt: deref(r.Attempt),
 		Kind: v1.ArtifactKind(r.Kind), Filename: r.Filename, ContentType: r.ContentType,
 		SizeBytes: r.SizeBytes, SHA256: r.SHA256, CreatedAt: r.CreatedAt.UTC(),
 	}
@@ -49,7 +50,7 @@ WITH existing AS (
     WHERE  NOT EXISTS (SELECT FROM existing)
     RETURNING *
 )
-SELECT` + artifactColumns + `, NULL::text AS job_name
+SELECT` + artifactColumns + `, NULL::text AS job_name, NULL::text AS engine
 FROM   (SELECT * FROM existing UNION ALL SELECT * FROM created) a`
 
 // CreateArtifact records an uploaded input, whose blob is durable. The same
@@ -64,7 +65,9 @@ func (s *Store) CreateArtifact(ctx context.Context, f FileRef) (_ Artifact, err 
 }
 
 const getArtifactSQL = `
-SELECT` + artifactColumns + `, j.name AS job_name
+SELECT` + artifactColumns + `, j.name AS job_name,
+       -- Results are of the engine that their job keeps to; inputs are of none.
+       CASE WHEN a.kind IN ('partial_result', 'final_result', 'rejects') THEN j.engine END AS engine
 FROM   artifacts a
 LEFT JOIN jobs j ON j.id = a.job_id
 WHERE  a.id = @id`
@@ -77,7 +80,7 @@ func (s *Store) GetArtifact(ctx context.Context, id uuid.UUID) (_ Artifact, err 
 }
 
 const findArtifactSQL = `
-SELECT` + artifactColumns + `, NULL::text AS job_name
+SELECT` + artifactColumns + `, NULL::text AS job_name, NULL::text AS engine
 FROM   artifacts a
 WHERE  a.sha256 = @sha256 AND a.kind = 'input'
 ORDER BY a.created_at DESC, a.id DESC
@@ -92,7 +95,9 @@ func (s *Store) FindArtifact(ctx context.Context, sha256 string) (_ Artifact, er
 
 // Artifacts are listed by id alone: ids ascend with time.
 const listArtifactsSQL = `
-SELECT` + artifactColumns + `, j.name AS job_name
+SELECT` + artifactColumns + `, j.name AS job_name,
+       -- Results are of the engine that their job keeps to; inputs are of none.
+       CASE WHEN a.kind IN ('partial_result', 'final_result', 'rejects') THEN j.engine END AS engine
 FROM   artifacts a
 LEFT JOIN jobs j ON j.id = a.job_id
 WHERE  (@before::uuid IS NULL OR a.id < @before)

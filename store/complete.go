@@ -35,7 +35,7 @@ SET    id = CASE WHEN a.attempt = excluded.attempt AND a.sha256 = excluded.sha25
        content_type = excluded.content_type, size_bytes = excluded.size_bytes, sha256 = excluded.sha256, body = excluded.body,
        created_at = CASE WHEN a.attempt = excluded.attempt AND a.sha256 = excluded.sha256 THEN a.created_at ELSE excluded.created_at END
 WHERE  a.attempt <= excluded.attempt
-RETURNING` + artifactColumns + `, NULL::text AS job_name`
+RETURNING` + artifactColumns + `, NULL::text AS job_name, NULL::text AS engine`
 
 // RecordTaskArtifact records a partial result, with its body or after its blob
 // is durable, for the attempt that holds the lease. The same bytes again give the same artifact,

@@ -105,7 +105,7 @@ func (a Artifact) Resource() v1.Artifact {
 		Metadata: v1.ObjectMeta{Name: a.ID.String(), UID: a.ID, CreationTimestamp: v1.NewTime(a.CreatedAt)},
 		Spec: v1.ArtifactSpec{
 			Kind: a.Kind, Job: a.JobName, Task: idPtr(a.TaskID), Attempt: a.Attempt, Filename: a.Filename,
-			ContentType: a.ContentType, SizeBytes: a.SizeBytes, SHA256: a.SHA256,
+			ContentType: a.ContentType, SizeBytes: a.SizeBytes, SHA256: a.SHA256, Engine: a.Engine,
 		},
 	}
 }

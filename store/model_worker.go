@@ -66,6 +66,7 @@ type Artifact struct {
 	ContentType string
 	SizeBytes   int64
 	SHA256      string
+	Engine      string // of a result
 	CreatedAt   time.Time
 }
 

@@ -142,7 +142,7 @@ const getTaskInputSQL = `
 SELECT t.job_id AS task_job_id, t.input_uri, t.input_sha256, coalesce(a.id, @nil::uuid) AS id, a.job_id, a.task_id, a.attempt,
        coalesce(a.kind, '') AS kind, coalesce(a.filename, '') AS filename, coalesce(a.content_type, '') AS content_type,
        coalesce(a.size_bytes, 0) AS size_bytes, coalesce(a.sha256, '') AS sha256,
-       coalesce(a.created_at, t.created_at) AS created_at, j.name AS job_name
+       coalesce(a.created_at, t.created_at) AS created_at, j.name AS job_name, NULL::text AS engine
 FROM   tasks t
 JOIN   jobs j ON j.id = t.job_id
 LEFT JOIN artifacts a ON a.id = t.input_artifact_id

@@ -24,6 +24,10 @@ type Config struct {
 	Name string
 	// Engine names what computes; empty if the workloads have none.
 	Engine string
+	// Golden are the engine's answers by which it proves what its name claims (package
+	// workloads/golden); nil if it has none, and then its tasks are never mixed with
+	// those of engines that have.
+	Golden map[string]string
 	// WorkDir holds the identity and the running tasks. One process at a time.
 	WorkDir string
 	// Workloads are what this worker can compute.

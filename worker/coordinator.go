@@ -38,6 +38,7 @@ type Registration struct {
 	ID           uuid.UUID // zero at the first registration
 	Name         string
 	Engine       string
+	Golden       map[string]string // proof of what Engine claims; nil if there is none
 	Capabilities []string
 	CPUCount     int
 	MemoryMB     int64

@@ -58,7 +58,7 @@ func newHTTPCoordinator(cfg Config) (*httpCoordinator, error) {
 
 func (c *httpCoordinator) Register(ctx context.Context, r Registration) (Registered, error) {
 	body := wire.RegisterRequest{
-		Name: r.Name, Engine: r.Engine, Capabilities: r.Capabilities, CPUCount: int32(r.CPUCount), MemoryMB: r.MemoryMB,
+		Name: r.Name, Engine: r.Engine, Golden: r.Golden, Capabilities: r.Capabilities, CPUCount: int32(r.CPUCount), MemoryMB: r.MemoryMB,
 	}
 	if r.ID != uuid.Nil {
 		body.WorkerID = &r.ID

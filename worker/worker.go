@@ -156,7 +156,7 @@ func (w *Worker) register(ctx context.Context, work *workDir) error {
 		w.log.Warn("identity cannot be read, a new one is taken", zap.String("operation", "register"), fault(err))
 	}
 	host := Registration{
-		ID: known.WorkerID, Name: w.cfg.Name, Engine: w.cfg.Engine, Capabilities: w.cfg.Workloads.Names(),
+		ID: known.WorkerID, Name: w.cfg.Name, Engine: w.cfg.Engine, Golden: w.cfg.Golden, Capabilities: w.cfg.Workloads.Names(),
 		CPUCount: runtime.NumCPU(), MemoryMB: w.cfg.MemoryMB,
 	}
 	var b backoff

@@ -11,6 +11,7 @@ import (
 
 	v1 "scimesh.dev/scimesh/api/v1"
 	"scimesh.dev/scimesh/api/wire"
+	"scimesh.dev/scimesh/workloads/golden"
 )
 
 // Limits of the worker's contract.
@@ -40,6 +41,7 @@ func validateRegister(r *wire.RegisterRequest) error {
 	if len(r.Engine) > maxEngine || strings.ContainsFunc(r.Engine, unicode.IsControl) {
 		errs = append(errs, field.Invalid(field.NewPath("engine"), v1.Quote(r.Engine), "must be at most 128 bytes without control characters"))
 	}
+	errs = append(errs, validateGolden(r)...)
 	if r.CPUCount < 1 {
 		errs = append(errs, field.Invalid(field.NewPath("cpu_count"), r.CPUCount, "must be at least 1"))
 	}
@@ -50,6 +52,32 @@ func validateRegister(r *wire.RegisterRequest) error {
 		errs = append(errs, validateID(*r.WorkerID, "worker_id")...)
 	}
 	return v1.AsError(errs)
+}
+
+// maxGoldenFaults bounds the molecules that an answer names.
+const maxGoldenFaults = 5
+
+// validateGolden checks what an engine claims to give the answers of, if it brings a proof.
+func validateGolden(r *wire.RegisterRequest) field.ErrorList {
+	if r.Golden == nil || !golden.Claims(r.Engine) {
+		return nil
+	}
+	var errs field.ErrorList
+	for _, f := range golden.Check(r.Golden) {
+		if len(errs) == maxGoldenFaults {
+			break
+		}
+		errs = append(errs, field.Invalid(field.NewPath("golden").Key(f.SMILES), v1.Quote(r.Golden[f.SMILES]), f.Message))
+	}
+	return errs
+}
+
+// provenEngine is the engine's name, without claims that were not proved.
+func provenEngine(r *wire.RegisterRequest) string {
+	if r.Golden != nil && golden.Claims(r.Engine) {
+		return r.Engine
+	}
+	return golden.Unproven(r.Engine)
 }
 
 func validateCapabilities(names []string) field.ErrorList {

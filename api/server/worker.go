@@ -20,7 +20,7 @@ func (s handlers) RegisterWorker(ctx context.Context, req RegisterWorkerRequestO
 		return nil, err
 	}
 	p := store.RegisterWorkerParams{
-		Name: b.Name, Capabilities: b.Capabilities, Engine: b.Engine, CPUCount: b.CPUCount, MemoryMB: b.MemoryMB,
+		Name: b.Name, Capabilities: b.Capabilities, Engine: provenEngine(b), CPUCount: b.CPUCount, MemoryMB: b.MemoryMB,
 	}
 	if b.WorkerID != nil {
 		p.ID = *b.WorkerID

@@ -164,6 +164,8 @@ type ArtifactSpec struct {
 	ContentType string       `json:"contentType"`
 	SizeBytes   int64        `json:"sizeBytes"`
 	SHA256      string       `json:"sha256"`
+	// Engine is what computed a result.
+	Engine string `json:"engine,omitempty"`
 }
 
 // EventType is how much attention an Event asks for.

@@ -278,8 +278,11 @@ type RegisterRequest struct {
 	CPUCount     int32    `json:"cpu_count"`
 
 	// Engine What computes: a Job keeps to one engine unless two are known to agree bit for bit.
-	Engine   string `json:"engine,omitempty"`
-	MemoryMB int64  `json:"memory_mb"`
+	Engine string `json:"engine,omitempty"`
+
+	// Golden Proof of an engine that names the coordinator's rdkit-model: for each of its SMILES the SHA-256, in lowercase hexadecimal, of the bytes of two Morgan fingerprints (radius 2 with 2048 bits, then radius 4 with 8192 bits; bit i is bit i % 8 of byte i / 8), or the word refused. A wrong or missing answer is refused. Without the field, the engine counts as another one that has proved nothing.
+	Golden   map[string]string `json:"golden,omitempty"`
+	MemoryMB int64             `json:"memory_mb"`
 
 	// Name For people; need not be unique.
 	Name string `json:"name"`

@@ -20,6 +20,7 @@ import (
 	v1 "scimesh.dev/scimesh/api/v1"
 	"scimesh.dev/scimesh/api/wire"
 	"scimesh.dev/scimesh/chem"
+	"scimesh.dev/scimesh/workloads/golden"
 	"scimesh.dev/scimesh/hack/internal/platform"
 )
 
@@ -291,7 +292,7 @@ func registerFake(t *testing.T, p *platform.Platform, name string) fake {
 		t.Fatal(err)
 	}
 	registered, err := c.RegisterWorker(t.Context(), wire.RegisterRequest{
-		Name: name, Capabilities: []string{"similarity-search"}, CPUCount: 1, MemoryMB: 1024, Engine: chem.EngineName,
+		Name: name, Capabilities: []string{"similarity-search"}, CPUCount: 1, MemoryMB: 1024, Engine: chem.EngineName, Golden: golden.Answers(),
 	})
 	if err != nil {
 		t.Fatal(err)

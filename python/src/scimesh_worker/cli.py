@@ -52,7 +52,7 @@ def main(arguments: list[str] | None = None) -> int:
         return _refuse(parser, [str(e)])
     except OSError as e:
         return _refuse(parser, [f"work dir: {e.strerror}"])
-    return _serve(config, work, log, described["engine"])
+    return _serve(config, work, log, described["engine"], described["golden"])
 
 
 def _refuse(parser: argparse.ArgumentParser, faults: list[str]) -> int:
@@ -61,7 +61,7 @@ def _refuse(parser: argparse.ArgumentParser, faults: list[str]) -> int:
     return USAGE
 
 
-def _serve(config: Config, work: WorkDir, log: Log, engine: str) -> int:
+def _serve(config: Config, work: WorkDir, log: Log, engine: str, golden: dict[str, str]) -> int:
     log.info(
         "worker starts",
         version=version("scimesh-worker"),
@@ -69,7 +69,7 @@ def _serve(config: Config, work: WorkDir, log: Log, engine: str) -> int:
         work_dir=str(work.path),
         workloads=config.workloads,
     )
-    worker = Worker(config, work, log, engine)
+    worker = Worker(config, work, log, engine, golden)
     signals: list[int] = []
     asked = threading.Event()
 

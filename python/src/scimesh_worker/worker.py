@@ -10,6 +10,7 @@ from contextlib import suppress
 from uuid import UUID
 
 from scimesh_worker.client.models.register_request import RegisterRequest
+from scimesh_worker.client.models.register_request_golden import RegisterRequestGolden
 from scimesh_worker.client.types import UNSET
 from scimesh_worker.config import Config
 from scimesh_worker.coordinator import Assignment, Coordinator
@@ -34,8 +35,8 @@ class Refused(WorkerError):
 class Worker:
     """Run it once. stop, hand_back and abort may come from other threads, in this order or any part of it."""
 
-    def __init__(self, config: Config, work: WorkDir, log: Log, engine: str) -> None:
-        self._config, self._work, self._log, self._engine = config, work, log, engine
+    def __init__(self, config: Config, work: WorkDir, log: Log, engine: str, golden: dict[str, str]) -> None:
+        self._config, self._work, self._log, self._engine, self._golden = config, work, log, engine, golden
         self._clean = Sanitizer(config.token)
         self._transport = Transport(config.coordinator_url, config.token, self._clean, 2 * config.concurrency + 2)
         self._coordinator = Coordinator(self._transport, self._clean, int(config.claim_wait))
@@ -257,4 +258,5 @@ class Worker:
             memory_mb=self._config.memory_mb,
             worker_id=known or UNSET,
             engine=self._engine,
+            golden=RegisterRequestGolden.from_dict(self._golden),
         )

@@ -17,7 +17,7 @@ var artifactKind = newKind(kind{
 	singular: "artifact", plural: "artifacts", short: []string{"a"}, apiKind: v1.KindArtifact,
 	columns: []printer.Column{
 		{Name: "NAME"}, {Name: "KIND"}, {Name: "JOB"}, {Name: "FILE"}, {Name: "SIZE"},
-		{Name: "TASK", Wide: true}, {Name: "ATTEMPT", Wide: true}, {Name: "TYPE", Wide: true}, {Name: "SHA256", Wide: true},
+		{Name: "TASK", Wide: true}, {Name: "ATTEMPT", Wide: true}, {Name: "TYPE", Wide: true}, {Name: "ENGINE", Wide: true}, {Name: "SHA256", Wide: true},
 		{Name: "AGE"},
 	},
 	filters: []string{filterJob, filterKind},
@@ -45,7 +45,7 @@ func artifactCells(a v1.Artifact, now time.Time) []string {
 	}
 	return []string{
 		a.Metadata.Name, string(a.Spec.Kind), a.Spec.Job, a.Spec.Filename, printer.Bytes(a.Spec.SizeBytes),
-		task, attempt, a.Spec.ContentType, a.Spec.SHA256,
+		task, attempt, a.Spec.ContentType, a.Spec.Engine, a.Spec.SHA256,
 		age(a.Metadata.CreationTimestamp, now),
 	}
 }

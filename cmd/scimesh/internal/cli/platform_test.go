@@ -15,6 +15,7 @@ import (
 	"scimesh.dev/scimesh/chem"
 	"scimesh.dev/scimesh/store/storetest"
 	"scimesh.dev/scimesh/worker"
+	proof "scimesh.dev/scimesh/workloads/golden"
 )
 
 // platform is a real coordinator, on a real database, in this process.
@@ -75,7 +76,7 @@ func (p *platform) startCoordinator(t *testing.T) string {
 func (p *platform) work(change ...func(*worker.Config)) {
 	p.t.Helper()
 	config := worker.Config{
-		CoordinatorURL: p.env["SCIMESH_COORDINATOR_URL"], Token: testToken, Name: "bench", Engine: chem.EngineName,
+		CoordinatorURL: p.env["SCIMESH_COORDINATOR_URL"], Token: testToken, Name: "bench", Engine: chem.EngineName, Golden: proof.Answers(),
 		WorkDir: p.t.TempDir(), Workloads: builtin(), ClaimWait: time.Second, PollInterval: 50 * time.Millisecond, Threads: 1,
 	}
 	for _, f := range change {

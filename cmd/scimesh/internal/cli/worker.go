@@ -11,6 +11,7 @@ import (
 	"scimesh.dev/scimesh/chem"
 	"scimesh.dev/scimesh/cmd/scimesh/internal/settings"
 	"scimesh.dev/scimesh/worker"
+	proof "scimesh.dev/scimesh/workloads/golden"
 )
 
 // workerOptions are what `worker` is told.
@@ -41,7 +42,7 @@ On SIGTERM or Ctrl-C the worker claims no more, finishes what it can within
 		if err := set.Load(o.configFile, os.LookupEnv); err != nil {
 			return usageErrorf("%w", err)
 		}
-		o.Engine, o.Workloads = chem.EngineName, builtin()
+		o.Engine, o.Golden, o.Workloads = chem.EngineName, proof.Answers(), builtin()
 		if err := o.Validate(); err != nil {
 			return usageErrorf("%w", err)
 		}

@@ -13,6 +13,7 @@ from .heartbeat_response import HeartbeatResponse
 from .metrics import Metrics
 from .parameters import Parameters
 from .register_request import RegisterRequest
+from .register_request_golden import RegisterRequestGolden
 from .register_response import RegisterResponse
 from .release_request import ReleaseRequest
 from .result_manifest import ResultManifest
@@ -34,6 +35,7 @@ __all__ = (
     "Metrics",
     "Parameters",
     "RegisterRequest",
+    "RegisterRequestGolden",
     "RegisterResponse",
     "ReleaseRequest",
     "ResultManifest",

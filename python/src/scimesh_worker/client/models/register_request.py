@@ -1,12 +1,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 from uuid import UUID
 
 from attrs import define as _attrs_define
 
 from ..types import UNSET, Unset
+
+if TYPE_CHECKING:
+    from ..models.register_request_golden import RegisterRequestGolden
+
 
 T = TypeVar("T", bound="RegisterRequest")
 
@@ -21,6 +25,10 @@ class RegisterRequest:
         memory_mb (int):
         worker_id (UUID | Unset): The id that this worker was given before; it stays the same worker.
         engine (str | Unset): What computes: a Job keeps to one engine unless two are known to agree bit for bit.
+        golden (RegisterRequestGolden | Unset): Proof of an engine that names the coordinator's rdkit-model: for each of
+            its SMILES the SHA-256, in lowercase hexadecimal, of the bytes of two Morgan fingerprints (radius 2 with 2048
+            bits, then radius 4 with 8192 bits; bit i is bit i % 8 of byte i / 8), or the word refused. A wrong or missing
+            answer is refused. Without the field, the engine counts as another one that has proved nothing.
     """
 
     name: str
@@ -29,6 +37,7 @@ class RegisterRequest:
     memory_mb: int
     worker_id: UUID | Unset = UNSET
     engine: str | Unset = UNSET
+    golden: RegisterRequestGolden | Unset = UNSET
 
     def to_dict(self) -> dict[str, Any]:
         name = self.name
@@ -45,6 +54,10 @@ class RegisterRequest:
 
         engine = self.engine
 
+        golden: dict[str, Any] | Unset = UNSET
+        if not isinstance(self.golden, Unset):
+            golden = self.golden.to_dict()
+
         field_dict: dict[str, Any] = {}
 
         field_dict.update(
@@ -59,11 +72,15 @@ class RegisterRequest:
             field_dict["worker_id"] = worker_id
         if engine is not UNSET:
             field_dict["engine"] = engine
+        if golden is not UNSET:
+            field_dict["golden"] = golden
 
         return field_dict
 
     @classmethod
     def from_dict(cls, src_dict: Mapping[str, Any]) -> Self:
+        from ..models.register_request_golden import RegisterRequestGolden
+
         d = dict(src_dict)
         name = d.pop("name")
 
@@ -82,6 +99,13 @@ class RegisterRequest:
 
         engine = d.pop("engine", UNSET)
 
+        _golden = d.pop("golden", UNSET)
+        golden: RegisterRequestGolden | Unset
+        if isinstance(_golden, Unset):
+            golden = UNSET
+        else:
+            golden = RegisterRequestGolden.from_dict(_golden)
+
         register_request = cls(
             name=name,
             capabilities=capabilities,
@@ -89,6 +113,7 @@ class RegisterRequest:
             memory_mb=memory_mb,
             worker_id=worker_id,
             engine=engine,
+            golden=golden,
         )
 
         return register_request
