@@ -20,8 +20,8 @@ import (
 	v1 "scimesh.dev/scimesh/api/v1"
 	"scimesh.dev/scimesh/api/wire"
 	"scimesh.dev/scimesh/chem"
-	"scimesh.dev/scimesh/workloads/golden"
 	"scimesh.dev/scimesh/hack/internal/platform"
+	"scimesh.dev/scimesh/workloads/golden"
 )
 
 func newClient(t *testing.T, p *platform.Platform) *client.Client {
