@@ -51,7 +51,7 @@ oracle: ## Compare chemistry and search with RDKit, and test the reference progr
 	@.cache/venv/bin/python -m pytest -q hack/oracle
 
 .PHONY: bench
-bench: ## Run a benchmark of hack/bench (BENCH=chem or queue; ARGS=flags of its own)
+bench: ## Run a benchmark of hack/bench (BENCH=chem, search or queue; ARGS=flags of its own)
 	@hack/bootstrap postgres python rdkit-data
 	@go run ./hack/bench/$(BENCH) $(ARGS)
 

@@ -163,3 +163,33 @@ func ExampleParallel_SearchAll() {
 	// acetic acid: aspirin
 	// aspirin: salicylic acid
 }
+
+// Pairs are found on all processors; progress is told in pairs looked at.
+func ExampleParallel_Pairs() {
+	x, _ := index()
+	done := 0
+	q := tanimoto.PairQuery{
+		Threshold: tanimoto.MustThreshold("0.4"),
+		Progress:  func(pairs, total int) { done = 100 * pairs / total },
+	}
+	similar := 0
+	err := x.Parallel(0).Pairs(context.Background(), q, func(tanimoto.Pair) error {
+		similar++
+		return nil
+	})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Printf("%d similar pairs, %d %% done\n", similar, done)
+	// Output: 2 similar pairs, 100 % done
+}
+
+func ExampleSearcher_Count() {
+	x, aspirin := index()
+	n, err := x.Searcher().Count(context.Background(), aspirin, tanimoto.MustThreshold("0.35"))
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(n)
+	// Output: 3
+}
