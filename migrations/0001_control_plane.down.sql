@@ -8,3 +8,4 @@ DROP TABLE tasks;
 DROP TABLE jobs;
 DROP TABLE artifacts;
 DROP TABLE workers;
+DROP DOMAIN natural_int, positive_int, natural_bigint, fraction, json_object, json_array, sha256_hex, dns_label, job_status, task_status, artifact_kind;

@@ -41,12 +41,12 @@ const createArtifactSQL = `
 WITH existing AS (
     SELECT *
     FROM   artifacts
-    WHERE  sha256 = @sha256 AND kind = 'input' AND filename = @filename AND content_type = @content_type
+    WHERE  left(sha256, 16) = left(@sha256::text, 16) AND sha256 = @sha256 AND kind = 'input' AND filename = @filename AND content_type = @content_type
     ORDER BY created_at
     LIMIT  1
 ), created AS (
     INSERT INTO artifacts (id, kind, filename, content_type, size_bytes, sha256, created_at)
-    SELECT @id, 'input', @filename, @content_type, @size, @sha256, coalesce(@now::timestamptz, now())
+    SELECT @id, 'input', @filename, @content_type, @size::bigint, @sha256::text, coalesce(@now::timestamptz, now())
     WHERE  NOT EXISTS (SELECT FROM existing)
     RETURNING *
 )
@@ -82,7 +82,7 @@ func (s *Store) GetArtifact(ctx context.Context, id uuid.UUID) (_ Artifact, err 
 const findArtifactSQL = `
 SELECT` + artifactColumns + `, NULL::text AS job_name, NULL::text AS engine
 FROM   artifacts a
-WHERE  a.sha256 = @sha256 AND a.kind = 'input'
+WHERE  left(a.sha256, 16) = left(@sha256::text, 16) AND a.sha256 = @sha256 AND a.kind = 'input'
 ORDER BY a.created_at DESC, a.id DESC
 LIMIT  1`
 
@@ -104,7 +104,7 @@ WHERE  (@before::uuid IS NULL OR a.id < @before)
 AND    (@job::uuid IS NULL OR a.job_id = @job)
 AND    (@task::uuid IS NULL OR a.task_id = @task)
 AND    (@kinds::text[] IS NULL OR a.kind = ANY (@kinds))
-AND    (@sha256::text IS NULL OR a.sha256 = @sha256)
+AND    (@sha256::text IS NULL OR left(a.sha256, 16) = left(@sha256, 16) AND a.sha256 = @sha256)
 ORDER BY a.id DESC
 LIMIT  @limit`
 
@@ -155,7 +155,8 @@ func (s *Store) DeleteUnusedInputs(ctx context.Context, age time.Duration, limit
 const artifactBodySQL = `
 SELECT body, created_at
 FROM   artifacts
-WHERE  sha256 = $1
+WHERE  left(sha256, 16) = left($1::text, 16)
+AND    sha256 = $1
 AND    body IS NOT NULL
 LIMIT  1`
 
@@ -170,11 +171,27 @@ func (s *Store) ArtifactBody(ctx context.Context, sha256 string) (body []byte, w
 	return body, written.UTC(), err == nil, err
 }
 
+const referencedSQL = `
+SELECT DISTINCT sha256
+FROM   artifacts
+WHERE  left(sha256, 16) = ANY ($2::text[])
+AND    sha256 = ANY ($1::text[])
+AND    body IS NULL`
+
+// prefixes are what the index of digests holds of them.
+func prefixes(sha256 []string) []string {
+	cut := make([]string, len(sha256))
+	for i, digest := range sha256 {
+		cut[i] = digest[:min(16, len(digest))]
+	}
+	return cut
+}
+
 // ReferencedBlobs returns which of the blobs are named by an artifact whose
 // row does not hold the bytes itself.
 func (s *Store) ReferencedBlobs(ctx context.Context, sha256 []string) (_ map[string]bool, err error) {
 	defer wrapf(&err, "look up %d blobs", len(sha256))
-	rows, err := s.pool.Query(ctx, `SELECT DISTINCT sha256 FROM artifacts WHERE sha256 = ANY ($1) AND body IS NULL`, sha256)
+	rows, err := s.pool.Query(ctx, referencedSQL, sha256, prefixes(sha256))
 	if err != nil {
 		return nil, err
 	}

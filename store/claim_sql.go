@@ -14,7 +14,7 @@ import (
 // that others are claiming right now are skipped.
 const claimTasksSQL = `
 WITH candidate AS (
-    SELECT id, chunk_index
+    SELECT id
     FROM   tasks
     WHERE  job_id = @job
     AND    lease_owner IS NULL
@@ -24,44 +24,52 @@ WITH candidate AS (
     ORDER BY chunk_index
     LIMIT  @limit
     FOR UPDATE SKIP LOCKED
-), ranked AS (
-    SELECT id, row_number() OVER () AS rank
-    FROM   candidate
-), pair AS (
-    SELECT r.id, w.id AS worker
-    FROM   unnest(@workers::uuid[]) WITH ORDINALITY AS q(worker, rank)
-    JOIN   ranked r ON r.rank = q.rank
-    JOIN   workers w ON w.id = q.worker` + workerFence + `
+), picked AS (
+    SELECT ARRAY (SELECT id FROM candidate) AS tasks
 )` + leasePairsSQL
 
+// leasePairsSQL gives each task of picked to the worker at its place in the
+// list. All that is joined are lists: so there is one plan, which reads the
+// rows of the batch by their keys, whatever the statistics say.
+const leasePairsSQL = `, fit AS (
+    SELECT ARRAY (
+        SELECT w.id
+        FROM   workers w
+        WHERE  w.id = ANY (@workers::uuid[])` + workerFence + `
+    ) AS workers
+)
+UPDATE tasks t
+SET    status = 'leased', attempt = t.attempt + 1, lease_owner = (@workers::uuid[])[array_position(picked.tasks, t.id)],
+       lease_expires_at = coalesce(@now::timestamptz, now()) + @ttl::interval,
+       leased_at = coalesce(@now::timestamptz, now()),
+       started_at = coalesce(t.started_at, @now::timestamptz, now()),
+       version = t.version + 1
+FROM   picked, fit
+WHERE  t.id = ANY (picked.tasks)
+AND    (@workers::uuid[])[array_position(picked.tasks, t.id)] = ANY (fit.workers)
+AND    EXISTS (
+    SELECT FROM jobs j
+    WHERE  j.id = @job
+    AND    j.status = 'running'
+    AND    NOT j.suspend
+    AND    j.cancel_requested_at IS NULL
+    AND    j.deletion_requested_at IS NULL
+    AND    (j.engine IS NULL OR j.engine = @engine)
+)
+RETURNING t.id, t.lease_owner AS worker, t.attempt, t.lease_expires_at, t.chunk_index, t.input_uri, t.input_sha256, t.inputs, t.parameters`
+
 const workerFence = `
-                    AND w.status <> 'offline'
-                    AND ` + sameEngine + `
-                    AND w.capabilities ? @workload
-                    AND (w.quarantined_until IS NULL OR w.quarantined_until <= coalesce(@now::timestamptz, now()))`
+        AND    w.status <> 'offline'
+        AND    ` + sameEngine + `
+        AND    w.capabilities ? @workload
+        AND    (w.quarantined_until IS NULL OR w.quarantined_until <= coalesce(@now::timestamptz, now()))`
 
 // sameEngine compares the engine of a worker with that of a Job, which is a model
 // if any engine of that model may compute it.
 const sameEngine = `(w.engine = @engine
                          OR @engine LIKE 'rdkit-model/%' AND right(w.engine, length(@engine) + 1) = ' ' || @engine)`
 
-// leasePairsSQL gives each task of pair to its worker.
-const leasePairsSQL = `
-UPDATE tasks t
-SET    status = 'leased', attempt = t.attempt + 1, lease_owner = p.worker,
-       lease_expires_at = coalesce(@now::timestamptz, now()) + @ttl::interval,
-       leased_at = coalesce(@now::timestamptz, now()),
-       started_at = coalesce(t.started_at, @now::timestamptz, now()),
-       version = t.version + 1
-FROM   pair p, jobs j
-WHERE  t.id = p.id
-AND    j.id = @job
-AND    j.status = 'running'
-AND    NOT j.suspend
-AND    j.cancel_requested_at IS NULL
-AND    j.deletion_requested_at IS NULL
-AND    (j.engine IS NULL OR j.engine = @engine)
-RETURNING t.id, t.lease_owner AS worker, t.attempt, t.lease_expires_at, t.chunk_index, t.input_uri, t.input_sha256, t.inputs, t.parameters`
+var claimTasks = newStatement(claimTasksSQL)
 
 type claimedRow struct {
 	ID             uuid.UUID
@@ -164,7 +172,7 @@ func (s *Store) claimIn(ctx context.Context, q querier, g *claimGroup, owners []
 		if len(owners) == 0 {
 			break
 		}
-		rows, err := collect[claimedRow](ctx, q, claimTasksSQL, s.claimArgs(g, owners, floor))
+		rows, err := collectHot[claimedRow](ctx, q, claimTasks, s.claimArgs(g, owners, floor))
 		if err != nil {
 			return got, err
 		}
@@ -232,10 +240,8 @@ WHERE  true` + workerFence + `
 LIMIT  2`
 
 const claimRetriesSQL = `
-WITH pair AS (
-    SELECT q.task AS id, w.id AS worker
-    FROM   unnest(@tasks::uuid[], @workers::uuid[]) AS q(task, worker)
-    JOIN   workers w ON w.id = q.worker` + workerFence + `
+WITH picked AS (
+    SELECT @tasks::uuid[] AS tasks
 )` + leasePairsSQL
 
 // avoidFor is how long after its back-off a task is kept from the worker that failed it

@@ -1,41 +1,47 @@
 package store
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"go.uber.org/zap"
 
 	"scimesh.dev/scimesh/store/batch"
 )
 
-// An older attempt never replaces what a newer one recorded, whatever the
-// order in which their statements end. The batch comes in order of tasks, so that two
-// coordinators do not block each other; ORDER BY would have all tasks read in that order.
 const recordArtifactsSQL = `
 INSERT INTO artifacts AS a (id, job_id, task_id, attempt, kind, filename, content_type, size_bytes, sha256, body, created_at)
-SELECT r.id, t.job_id, t.id, t.attempt, 'partial_result', r.filename, r.content_type, r.size_bytes, r.sha256, r.body,
+SELECT (@ids::uuid[])[r.place], t.job_id, t.id, t.attempt, 'partial_result', (@filenames::text[])[r.place],
+       (@content_types::text[])[r.place], (@sizes::bigint[])[r.place], (@sha256s::text[])[r.place], (@bodies::bytea[])[r.place],
        coalesce(@now::timestamptz, now())
-FROM   unnest(@tasks::uuid[], @workers::uuid[], @attempts::int[], @ids::uuid[], @filenames::text[],
-              @content_types::text[], @sizes::bigint[], @sha256s::text[], @bodies::bytea[])
-       AS r(task, worker, attempt, id, filename, content_type, size_bytes, sha256, body)
-JOIN   tasks t ON t.id = r.task
-              AND t.id = ANY (@tasks::uuid[])
-              AND t.lease_owner IS NOT DISTINCT FROM r.worker
-              AND t.attempt = r.attempt
-              AND t.lease_expires_at > coalesce(@now::timestamptz, now())
+FROM   tasks t
+CROSS JOIN LATERAL (SELECT array_position(@tasks::uuid[], t.id) AS place) r
+WHERE  t.id = ANY (@tasks::uuid[])
+AND    t.lease_owner IS NOT DISTINCT FROM (@workers::uuid[])[r.place]
+AND    t.attempt = (@attempts::int[])[r.place]
+AND    t.lease_expires_at > coalesce(@now::timestamptz, now())`
+
+const returnRecordedSQL = `
+RETURNING` + artifactColumns + `, NULL::text AS job_name, NULL::text AS engine`
+
+// replaceArtifactsSQL is for tasks that have a result already. An older attempt never
+// replaces what a newer one recorded, whatever the order in which their statements end.
+const replaceArtifactsSQL = recordArtifactsSQL + `
 ON CONFLICT (task_id, kind) WHERE task_id IS NOT NULL DO UPDATE
 SET    id = CASE WHEN a.attempt = excluded.attempt AND a.sha256 = excluded.sha256 THEN a.id ELSE excluded.id END,
        attempt = excluded.attempt, filename = excluded.filename,
        content_type = excluded.content_type, size_bytes = excluded.size_bytes, sha256 = excluded.sha256, body = excluded.body,
        created_at = CASE WHEN a.attempt = excluded.attempt AND a.sha256 = excluded.sha256 THEN a.created_at ELSE excluded.created_at END
-WHERE  a.attempt <= excluded.attempt
-RETURNING` + artifactColumns + `, NULL::text AS job_name, NULL::text AS engine`
+WHERE  a.attempt <= excluded.attempt` + returnRecordedSQL
+
+var (
+	recordArtifacts  = newStatement(recordArtifactsSQL + returnRecordedSQL)
+	replaceArtifacts = newStatement(replaceArtifactsSQL)
+)
 
 // RecordTaskArtifact records a partial result, with its body or after its blob
 // is durable, for the attempt that holds the lease. The same bytes again give the same artifact,
@@ -49,20 +55,22 @@ func (s *Store) RecordTaskArtifact(ctx context.Context, p RecordTaskArtifactPara
 }
 
 func (s *Store) recordBatch(ctx context.Context, items []RecordTaskArtifactParams) ([]batch.Result[Artifact], error) {
-	ordered := slices.SortedFunc(slices.Values(items), func(a, b RecordTaskArtifactParams) int {
-		return bytes.Compare(a.Task[:], b.Task[:])
-	})
-	args := leaseArgs(ordered, func(p RecordTaskArtifactParams) Lease { return p.Lease })
+	args := leaseArgs(items, func(p RecordTaskArtifactParams) Lease { return p.Lease })
 	n := len(items)
 	ids, names, types := make([]uuid.UUID, n), make([]string, n), make([]string, n)
 	sizes, digests, bodies := make([]int64, n), make([]string, n), make([][]byte, n)
-	for i, p := range ordered {
+	for i, p := range items {
 		ids[i], names[i], types[i] = NewID(), p.Filename, p.ContentType
 		sizes[i], digests[i], bodies[i] = p.SizeBytes, p.SHA256, p.Body
 	}
 	args["ids"], args["filenames"], args["content_types"] = ids, names, types
 	args["sizes"], args["sha256s"], args["bodies"], args["now"] = sizes, digests, bodies, s.now()
-	rows, err := again(func() ([]artifactRow, error) { return collect[artifactRow](ctx, s.batchPool, recordArtifactsSQL, args) })
+	rows, err := collectHot[artifactRow](ctx, s.batchPool, recordArtifacts, args)
+	if isCode(err, codeUniqueViolation) || retryable(err) {
+		rows, err = again(func() ([]artifactRow, error) {
+			return collectHot[artifactRow](ctx, s.batchPool, replaceArtifacts, args)
+		})
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -87,51 +95,55 @@ func (s *Store) recordBatch(ctx context.Context, items []RecordTaskArtifactParam
 // end at the same moment: who comes second sees the first one's count, and
 // notifies. Jobs are not locked before they are updated: two coordinators that
 // did so within one statement waited for each other, until the server ended one.
-// The lists of ids beside the joins keep every plan to the rows of the batch.
+// Nothing is joined: so there is one plan, which reads the rows of the batch by their keys.
 const completeTasksSQL = `
 WITH done AS (
     UPDATE tasks t
     SET    status = 'completed', lease_owner = NULL, lease_expires_at = NULL, progress = NULL,
-           result_artifact_id = a.id, completed_by = r.worker, metrics = r.metrics::jsonb, error_code = '', error_message = '',
+           result_artifact_id = (@artifacts::uuid[])[array_position(@tasks::uuid[], t.id)], completed_by = t.lease_owner,
+           metrics = (@metrics::text[])[array_position(@tasks::uuid[], t.id)]::jsonb, error_code = '', error_message = '',
            completed_at = coalesce(@now::timestamptz, now()), version = t.version + 1
-    FROM   unnest(@tasks::uuid[], @workers::uuid[], @attempts::int[], @artifacts::uuid[], @sha256s::text[],
-                  @content_types::text[], @metrics::text[])
-           AS r(task, worker, attempt, artifact, sha256, content_type, metrics)
-    JOIN   artifacts a ON a.id = r.artifact
-                      AND a.task_id = ANY (@tasks::uuid[])
-                      AND a.task_id = r.task
-                      AND a.attempt = r.attempt
-                      AND a.kind = 'partial_result'
-                      AND a.sha256 = r.sha256
-                      AND (r.content_type = '' OR a.content_type = r.content_type)
-    WHERE  t.id = r.task
-    AND    t.id = ANY (@tasks::uuid[])
-    AND    t.lease_owner IS NOT DISTINCT FROM r.worker
-    AND    t.attempt = r.attempt
+    WHERE  t.id = ANY (@tasks::uuid[])
+    AND    t.lease_owner IS NOT DISTINCT FROM (@workers::uuid[])[array_position(@tasks::uuid[], t.id)]
+    AND    t.attempt = (@attempts::int[])[array_position(@tasks::uuid[], t.id)]
     AND    t.lease_expires_at > coalesce(@now::timestamptz, now())
-    RETURNING t.id, t.job_id, t.attempt, r.worker, a.id AS artifact
-), healthy AS (
-    UPDATE workers
-    SET    failure_streak = '{}', quarantines = 0
-    WHERE  id IN (SELECT worker FROM done)
-    AND    id = ANY (@workers::uuid[])
-    AND    (failure_streak <> '{}' OR quarantines > 0)
+    AND    EXISTS (
+        SELECT FROM artifacts a
+        WHERE  a.id = (@artifacts::uuid[])[array_position(@tasks::uuid[], t.id)]
+        AND    a.task_id = t.id
+        AND    a.attempt = t.attempt
+        AND    a.kind = 'partial_result'
+        AND    a.sha256 = (@sha256s::text[])[array_position(@tasks::uuid[], t.id)]
+        AND    (@content_types::text[])[array_position(@tasks::uuid[], t.id)] IN ('', a.content_type)
+        OFFSET 0 -- keeps it from being joined the other way round
+    )
+    RETURNING t.id, t.job_id, t.attempt, t.completed_by AS worker, t.result_artifact_id AS artifact
 ), counted AS (
     UPDATE jobs j
-    SET    completed_tasks = j.completed_tasks + d.tasks, version = j.version + 1,
+    SET    completed_tasks = j.completed_tasks + (SELECT count(*) FROM done WHERE job_id = j.id), version = j.version + 1,
            updated_at = coalesce(@now::timestamptz, now())
-    FROM   (SELECT job_id, count(*) AS tasks FROM done GROUP BY job_id) d
-    WHERE  j.id = d.job_id
+    WHERE  j.id = ANY (ARRAY (SELECT job_id FROM done))
     RETURNING CASE WHEN j.completed_tasks + j.failed_tasks + j.cancelled_tasks = j.total_tasks
                    THEN pg_notify('` + ChannelJobs + `', j.id::text)::text END
 )
-SELECT id AS task, worker, attempt, artifact, job_id
-FROM   done`
+SELECT id AS task, worker, attempt, artifact, job_id,
+       EXISTS (SELECT FROM workers w WHERE w.id = d.worker AND (w.failure_streak <> '{}' OR w.quarantines > 0)) AS recovered
+FROM   done d`
+
+const recoveredSQL = `
+UPDATE workers
+SET    failure_streak = '{}', quarantines = 0
+WHERE  id = ANY (@workers::uuid[])
+AND    (failure_streak <> '{}' OR quarantines > 0)`
+
+var completeTasks = newStatement(completeTasksSQL)
 
 type completedRow struct {
 	Lease
 	Artifact uuid.UUID
 	JobID    uuid.UUID
+	// Recovered: the worker had failed tasks since it last completed one.
+	Recovered bool
 }
 
 // CompleteTask completes a task with a recorded artifact. The same manifest
@@ -163,14 +175,19 @@ func (s *Store) completeBatch(ctx context.Context, items []CompleteTaskParams) (
 	}
 	args["artifacts"], args["sha256s"], args["content_types"], args["metrics"] = artifacts, digests, types, metrics
 	args["now"] = s.now()
-	rows, err := again(func() ([]completedRow, error) { return collect[completedRow](ctx, s.batchPool, completeTasksSQL, args) })
+	rows, err := again(func() ([]completedRow, error) { return collectHot[completedRow](ctx, s.batchPool, completeTasks, args) })
 	if err != nil {
 		return nil, err
 	}
 	done := make(map[Lease]completedRow, len(rows))
+	var recovered []uuid.UUID
 	for _, r := range rows {
 		done[r.Lease] = r
+		if r.Recovered {
+			recovered = append(recovered, r.Worker)
+		}
 	}
+	s.noteRecovered(ctx, recovered)
 	results := make([]batch.Result[Completion], n)
 	for i, p := range items {
 		if r, ok := done[p.Lease]; ok && r.Artifact == p.ArtifactID {
@@ -180,6 +197,17 @@ func (s *Store) completeBatch(ctx context.Context, items []CompleteTaskParams) (
 		results[i].Value, results[i].Err = s.whyNotCompleted(ctx, p)
 	}
 	return results, nil
+}
+
+// noteRecovered ends the streaks of workers that have completed a task. One
+// that fails to be written is ended by the worker's next completion.
+func (s *Store) noteRecovered(ctx context.Context, workers []uuid.UUID) {
+	if len(workers) == 0 {
+		return
+	}
+	if _, err := s.batchPool.Exec(ctx, recoveredSQL, pgx.NamedArgs{"workers": workers}); err != nil {
+		s.log.Warn("a worker's streak of failures goes on although it completed a task", zap.Error(translate(err)))
+	}
 }
 
 const completionSQL = `

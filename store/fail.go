@@ -105,7 +105,7 @@ WITH ended AS (
     WHERE  id = @task
 )
 UPDATE tasks
-SET    status = @phase, failures = @failures, lease_owner = NULL, lease_expires_at = NULL, progress = NULL,
+SET    status = @phase::text, failures = @failures::int, lease_owner = NULL, lease_expires_at = NULL, progress = NULL,
        last_failed_by = @worker, not_before = coalesce(@now::timestamptz, now()) + @backoff::interval,
        completed_at = CASE WHEN @phase = 'failed' THEN coalesce(@now::timestamptz, now()) END,
        error_code = @code, error_message = @message, version = version + 1

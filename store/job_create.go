@@ -18,8 +18,8 @@ const insertJobSQL = `
 INSERT INTO jobs (id, name, labels, annotations, workload, workload_version, spec, parameters, priority,
                   parallelism, suspend, max_attempts, active_deadline_seconds, ttl_seconds_after_finished,
                   input_artifact_id, created_at, updated_at)
-VALUES (@id, @name, @labels, @annotations, @workload, @workload_version, @spec, @parameters, @priority,
-        @parallelism, @suspend, @max_attempts, @deadline, @ttl,
+VALUES (@id, @name::text, @labels::jsonb, @annotations::jsonb, @workload, @workload_version, @spec, @parameters, @priority,
+        @parallelism::int, @suspend, @max_attempts::int, @deadline::bigint, @ttl::bigint,
         @input, coalesce(@now::timestamptz, now()), coalesce(@now::timestamptz, now()))`
 
 // CreateJob stores a new Job in phase created. The name being taken is
@@ -79,7 +79,7 @@ const resolveInputSQL = `
 SELECT id, sha256, size_bytes
 FROM   artifacts
 WHERE  kind = 'input'
-AND    (id = @id OR sha256 = @sha256)
+AND    (id = @id OR left(sha256, 16) = left(@sha256::text, 16) AND sha256 = @sha256)
 ORDER BY created_at DESC, id DESC
 LIMIT  1
 FOR KEY SHARE`
@@ -104,9 +104,9 @@ func resolveInput(ctx context.Context, q querier, in v1.JobInput) (*v1.ArtifactR
 
 const updateJobSpecSQL = `
 UPDATE jobs
-SET    labels = @labels, annotations = @annotations, spec = @spec, priority = @priority,
-       parallelism = @parallelism, suspend = @suspend, active_deadline_seconds = @deadline,
-       ttl_seconds_after_finished = @ttl, generation = generation + @generations::int,
+SET    labels = @labels::jsonb, annotations = @annotations::jsonb, spec = @spec, priority = @priority,
+       parallelism = @parallelism::int, suspend = @suspend, active_deadline_seconds = @deadline::bigint,
+       ttl_seconds_after_finished = @ttl::bigint, generation = generation + @generations::int,
        version = version + 1, updated_at = coalesce(@now::timestamptz, now())
 WHERE  id = @id`
 

@@ -15,7 +15,7 @@ const maxErrorMessage = 4096
 
 const endJobSQL = `
 UPDATE jobs
-SET    status = @phase, unsettled = completed_tasks + failed_tasks + cancelled_tasks < total_tasks, error_code = @code, error_message = @message, conditions = @conditions,
+SET    status = @phase::text, unsettled = completed_tasks + failed_tasks + cancelled_tasks < total_tasks, error_code = @code, error_message = @message, conditions = @conditions::jsonb,
        step_owner = NULL, step_expires_at = NULL, completed_at = coalesce(@now::timestamptz, now()),
        version = version + 1, updated_at = coalesce(@now::timestamptz, now())
 WHERE  id = @job`

@@ -19,7 +19,7 @@ const planTimeout = 10 * time.Minute
 
 const finishPlanningSQL = `
 UPDATE jobs
-SET    status = 'running', total_tasks = @tasks, plan = @plan, conditions = @conditions,
+SET    status = 'running', total_tasks = @tasks::bigint, plan = @plan, conditions = @conditions::jsonb,
        step_owner = NULL, step_expires_at = NULL, step_failures = 0,
        version = version + 1, updated_at = coalesce(@now::timestamptz, now())
 WHERE  id = @job`
@@ -135,7 +135,7 @@ func writePlan(ctx context.Context, tx pgx.Tx, job jobRow, p FinishPlanningParam
 
 const insertJobArtifactSQL = `
 INSERT INTO artifacts (id, job_id, kind, filename, content_type, size_bytes, sha256, created_at)
-VALUES (@id, @job, @kind, @filename, @content_type, @size, @sha256, @created_at)`
+VALUES (@id, @job, @kind::text, @filename, @content_type, @size::bigint, @sha256::text, @created_at)`
 
 func insertJobArtifact(ctx context.Context, tx pgx.Tx, job uuid.UUID, kind v1.ArtifactKind, f FileRef, at time.Time) (uuid.UUID, error) {
 	artifact := NewID()

@@ -14,7 +14,7 @@ import (
 const finishReduceSQL = `
 UPDATE jobs
 SET    status = 'completed', result_artifact_id = @result, result_rows = @rows, rejects_artifact_id = @rejects,
-       rejects_rows = @reject_rows, ledger = @ledger, conditions = @conditions,
+       rejects_rows = @reject_rows, ledger = @ledger, conditions = @conditions::jsonb,
        step_owner = NULL, step_expires_at = NULL, error_code = '', error_message = '',
        completed_at = coalesce(@now::timestamptz, now()),
        version = version + 1, updated_at = coalesce(@now::timestamptz, now())

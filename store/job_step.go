@@ -23,8 +23,8 @@ FOR NO KEY UPDATE OF j SKIP LOCKED`
 
 const acquireStepSQL = `
 UPDATE jobs
-SET    status = @to, step_owner = @owner, step_expires_at = coalesce(@now::timestamptz, now()) + @ttl::interval,
-       step_failures = CASE WHEN status = @to THEN step_failures ELSE 0 END,
+SET    status = @to::text, step_owner = @owner, step_expires_at = coalesce(@now::timestamptz, now()) + @ttl::interval,
+       step_failures = CASE WHEN status = @to::text THEN step_failures ELSE 0 END,
        started_at = coalesce(started_at, @now::timestamptz, now()),
        version = version + 1, updated_at = coalesce(@now::timestamptz, now())
 WHERE  id = @job`
@@ -120,7 +120,7 @@ func (s *Store) RenewJobStep(ctx context.Context, t StepToken, ttl time.Duration
 const releaseStepSQL = `
 UPDATE jobs
 SET    step_owner = NULL, step_expires_at = NULL, step_failures = step_failures + @failures::int,
-       conditions = @conditions, version = version + 1, updated_at = coalesce(@now::timestamptz, now())
+       conditions = @conditions::jsonb, version = version + 1, updated_at = coalesce(@now::timestamptz, now())
 WHERE  id = @job`
 
 // ReleaseJobStep gives a step up so that another attempt can come at once. The phase
@@ -194,7 +194,7 @@ func (s *Store) SetJobConditions(ctx context.Context, job uuid.UUID, conditions 
 		}
 		_, err = tx.Exec(ctx, `
 			UPDATE jobs
-			SET    conditions = @conditions, version = version + 1, updated_at = coalesce(@now::timestamptz, now())
+			SET    conditions = @conditions::jsonb, version = version + 1, updated_at = coalesce(@now::timestamptz, now())
 			WHERE  id = @job`, pgx.NamedArgs{"job": job, "conditions": data, "now": s.now()})
 		return err
 	})

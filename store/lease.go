@@ -49,19 +49,21 @@ func (s *Store) CheckLease(ctx context.Context, l Lease) (_ time.Time, err error
 	return expires.UTC(), err
 }
 
+// A place in the lists of a batch is that of the task; see eachTaskOnce. The
+// plan reads nothing but the tasks, by their keys.
 const renewLeasesSQL = `
 UPDATE tasks t
 SET    lease_expires_at = coalesce(@now::timestamptz, now()) + @ttl::interval,
        status = 'running',
-       progress = coalesce(r.progress, t.progress)
-FROM   unnest(@tasks::uuid[], @workers::uuid[], @attempts::int[], @progress::real[]) AS r(task, worker, attempt, progress)
-WHERE  t.id = r.task
-AND    t.id = ANY (@tasks::uuid[])
-AND    t.lease_owner IS NOT DISTINCT FROM r.worker
-AND    t.attempt = r.attempt
+       progress = coalesce((@progress::real[])[array_position(@tasks::uuid[], t.id)], t.progress)
+WHERE  t.id = ANY (@tasks::uuid[])
+AND    t.lease_owner IS NOT DISTINCT FROM (@workers::uuid[])[array_position(@tasks::uuid[], t.id)]
+AND    t.attempt = (@attempts::int[])[array_position(@tasks::uuid[], t.id)]
 AND    t.lease_expires_at > coalesce(@now::timestamptz, now())
 RETURNING t.id AS task, t.lease_owner AS worker, t.attempt, t.lease_expires_at,
           (SELECT j.status <> 'running' OR j.cancel_requested_at IS NOT NULL FROM jobs j WHERE j.id = t.job_id) AS cancel`
+
+var renewLeases = newStatement(renewLeasesSQL)
 
 type renewedRow struct {
 	Lease
@@ -87,7 +89,7 @@ func (s *Store) renewBatch(ctx context.Context, items []RenewLeaseParams) ([]bat
 		progress[i] = p.Progress
 	}
 	args["progress"], args["ttl"], args["now"] = progress, s.cfg.LeaseTTL, s.now()
-	rows, err := again(func() ([]renewedRow, error) { return collect[renewedRow](ctx, s.renewPool, renewLeasesSQL, args) })
+	rows, err := again(func() ([]renewedRow, error) { return collectHot[renewedRow](ctx, s.renewPool, renewLeases, args) })
 	if err != nil {
 		return nil, err
 	}
@@ -104,6 +106,43 @@ func (s *Store) renewBatch(ctx context.Context, items []RenewLeaseParams) ([]bat
 		}
 	}
 	return results, nil
+}
+
+// eachTaskOnce runs a batch whose statement finds the place of a task in its
+// lists: if a task comes twice, for instance with the leases of two attempts, it
+// comes in two batches.
+func eachTaskOnce[Req, Res any](task func(Req) uuid.UUID, run func(context.Context, []Req) ([]batch.Result[Res], error)) func(context.Context, []Req) ([]batch.Result[Res], error) {
+	return func(ctx context.Context, items []Req) ([]batch.Result[Res], error) {
+		results := make([]batch.Result[Res], len(items))
+		left := make([]int, len(items)) // places of items not yet run
+		for i := range items {
+			left[i] = i
+		}
+		for first := true; len(left) > 0; first = false {
+			seen := make(map[uuid.UUID]bool, len(left))
+			var now, later []int
+			var batched []Req
+			for _, i := range left {
+				if id := task(items[i]); seen[id] {
+					later = append(later, i)
+				} else {
+					seen[id] = true
+					now, batched = append(now, i), append(batched, items[i])
+				}
+			}
+			got, err := run(ctx, batched)
+			if err != nil && first {
+				return nil, err
+			}
+			for n, i := range now {
+				if results[i].Err = err; err == nil {
+					results[i] = got[n]
+				}
+			}
+			left = later
+		}
+		return results, nil
+	}
 }
 
 // again runs a statement that stands alone, once more if the database broke it off for a deadlock.

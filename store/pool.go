@@ -24,6 +24,10 @@ func poolConfig(cfg Config) (*pgxpool.Config, error) {
 		return nil, fmt.Errorf("%w: database URL is malformed", ErrInvalid)
 	}
 	pc.MaxConns = cfg.MaxConns
+	pc.AfterConnect = func(_ context.Context, c *pgx.Conn) error {
+		registerUUID(c.TypeMap())
+		return nil
+	}
 	pc.MaxConnIdleTime = 5 * time.Minute
 	pc.HealthCheckPeriod = 15 * time.Second
 	setParam(pc.ConnConfig, "application_name", "scimesh")

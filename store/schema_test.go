@@ -107,7 +107,6 @@ func TestSchemaRefusesInvalidStates(t *testing.T) {
 		`UPDATE tasks SET parameters = '[]'`:                                                                   "23514",
 		`UPDATE tasks SET progress = 1.5`:                                                                      "23514",
 		`UPDATE tasks SET last_failed_by = id, not_before = NULL`:                                              "23514",
-		`UPDATE tasks SET result_artifact_id = id WHERE chunk_index = 0`:                                       "23503",
 		`UPDATE tasks SET job_id = id`:                                                                         "23503",
 		`DELETE FROM jobs`:                                                                                     "23503",
 		`UPDATE jobs SET name = 'Not a label'`:                                                                 "23514",

@@ -90,9 +90,9 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		return nil, err
 	}
 	s.claims = s.newClaims()
-	s.renewals = newQueue(s, s.renewBatch)
-	s.records = newQueue(s, s.recordBatch)
-	s.results = newQueue(s, s.completeBatch)
+	s.renewals = newQueue(s, eachTaskOnce(func(p RenewLeaseParams) uuid.UUID { return p.Task }, s.renewBatch))
+	s.records = newQueue(s, eachTaskOnce(func(p RecordTaskArtifactParams) uuid.UUID { return p.Task }, s.recordBatch))
+	s.results = newQueue(s, eachTaskOnce(func(p CompleteTaskParams) uuid.UUID { return p.Task }, s.completeBatch))
 	if err := s.checkSchema(ctx); err != nil {
 		s.Close()
 		return nil, err

@@ -90,3 +90,9 @@ func translateCode(e *pgconn.PgError) error {
 	}
 	return &dbError{code: e.Code, constraint: e.ConstraintName}
 }
+
+// isCode reports whether the database answered with a SQLSTATE.
+func isCode(err error, code string) bool {
+	var pgErr *pgconn.PgError
+	return errors.As(err, &pgErr) && pgErr.Code == code
+}

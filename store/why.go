@@ -99,9 +99,14 @@ WHERE  lease_owner IS NOT NULL`
 
 const statsAgesSQL = `
 SELECT coalesce(extract(epoch FROM coalesce(@now::timestamptz, now()) - (
-           SELECT created_at FROM tasks
-           WHERE  lease_owner IS NULL AND completed_at IS NULL
-           ORDER BY created_at LIMIT 1)), 0)::float8,
+           SELECT min(t.created_at)
+           FROM   jobs j
+           CROSS JOIN LATERAL (
+               SELECT created_at FROM tasks
+               WHERE  job_id = j.id AND lease_owner IS NULL AND completed_at IS NULL AND last_failed_by IS NULL
+               ORDER BY chunk_index LIMIT 1
+           ) t
+           WHERE  j.status = 'running')), 0)::float8,
        coalesce((SELECT extract(epoch FROM max(now() - xact_start))
                  FROM   pg_stat_activity
                  WHERE  datname = current_database() AND backend_xmin IS NOT NULL AND pid <> pg_backend_pid()), 0)::float8`
