@@ -30,7 +30,8 @@ func (s *Store) ClaimTask(ctx context.Context, p ClaimParams) (task LeasedTask, 
 	for {
 		s.touch(p.Worker)
 		w := s.dispatch.enter(p.Capabilities, p.Wait > 0)
-		leased, err := s.claims.Do(ctx, req)
+		r, err := s.lane.Do(ctx, call{claim: &req})
+		leased := r.leased
 		if err != nil || leased != nil || !time.Now().Before(deadline) {
 			s.dispatch.leave(w)
 			return deref(leased), leased != nil, err
@@ -43,24 +44,6 @@ func (s *Store) ClaimTask(ctx context.Context, p ClaimParams) (task LeasedTask, 
 	}
 }
 
-// newClaims returns the queue of claims. A task that was leased for a caller
-// who has gone is handed back.
-func (s *Store) newClaims() *batch.Queue[claim, *LeasedTask] {
-	return batch.New(s.claimBatch, batch.Options[claim, *LeasedTask]{
-		Timeout: s.cfg.QueryTimeout,
-		Isolate: isolate,
-		Orphan: func(_ claim, task *LeasedTask) {
-			if task == nil {
-				return
-			}
-			ctx, cancel := context.WithTimeout(context.Background(), s.cfg.QueryTimeout)
-			defer cancel()
-			// If this fails the lease expires by itself.
-			_ = s.ReleaseTask(ctx, task.Lease)
-		},
-	})
-}
-
 // isolate reports whether one request may have broken its batch: not if the
 // database is away.
 func isolate(err error) bool { return !errors.Is(translate(err), ErrUnavailable) || retryable(err) }
@@ -68,14 +51,24 @@ func isolate(err error) bool { return !errors.Is(translate(err), ErrUnavailable)
 // claimBatch serves claims that came together, in the order in which they came.
 func (s *Store) claimBatch(ctx context.Context, claims []claim) ([]batch.Result[*LeasedTask], error) {
 	results := make([]batch.Result[*LeasedTask], len(claims))
-	if err := s.refreshDispatch(ctx); err != nil {
-		return nil, err
-	}
-	workers, err := s.loadWorkers(ctx, claims)
+	open, workers, err := s.openClaims(ctx, claims, results)
 	if err != nil {
 		return nil, err
 	}
-	open := make([]int, 0, len(claims)) // indexes of claims not yet served
+	return s.serveClaims(ctx, claims, open, workers, results)
+}
+
+// openClaims returns the indexes of the claims for which there may be a task.
+// The others have their answer.
+func (s *Store) openClaims(ctx context.Context, claims []claim, results []batch.Result[*LeasedTask]) ([]int, map[uuid.UUID]*workerInfo, error) {
+	if err := s.refreshDispatch(ctx); err != nil {
+		return nil, nil, err
+	}
+	workers, err := s.loadWorkers(ctx, claims)
+	if err != nil {
+		return nil, nil, err
+	}
+	open := make([]int, 0, len(claims))
 	for i, c := range claims {
 		switch w := workers[c.worker]; {
 		case w == nil || w.offline:
@@ -84,6 +77,11 @@ func (s *Store) claimBatch(ctx context.Context, claims []claim) ([]batch.Result[
 			open = append(open, i)
 		}
 	}
+	return open, workers, nil
+}
+
+// serveClaims serves open claims, job by job.
+func (s *Store) serveClaims(ctx context.Context, claims []claim, open []int, workers map[uuid.UUID]*workerInfo, results []batch.Result[*LeasedTask]) ([]batch.Result[*LeasedTask], error) {
 	for len(open) > 0 {
 		groups := s.assign(claims, open, workers)
 		if len(groups) == 0 {
@@ -159,14 +157,24 @@ func (s *Store) assign(claims []claim, open []int, workers map[uuid.UUID]*worker
 // claimGroup leases tasks of one job and returns the claims that got none.
 // A job that could not serve them all is dry from then on.
 func (s *Store) claimGroup(ctx context.Context, g *claimGroup, claims []claim, results []batch.Result[*LeasedTask]) ([]int, error) {
+	got, err := s.claimInJob(ctx, g, g.owners(claims))
+	if err != nil {
+		return nil, err
+	}
+	return s.divide(g, got, claims, results), nil
+}
+
+func (g *claimGroup) owners(claims []claim) []uuid.UUID {
 	owners := make([]uuid.UUID, len(g.claims))
 	for n, i := range g.claims {
 		owners[n] = claims[i].worker
 	}
-	got, err := s.claimInJob(ctx, g, owners)
-	if err != nil {
-		return nil, err
-	}
+	return owners
+}
+
+// divide answers the claims of a group with the tasks that were leased, and
+// returns those that got none.
+func (s *Store) divide(g *claimGroup, got claimResult, claims []claim, results []batch.Result[*LeasedTask]) []int {
 	rest := g.claims[:0:0]
 	for _, i := range g.claims {
 		tasks := got.byWorker[claims[i].worker]
@@ -180,7 +188,7 @@ func (s *Store) claimGroup(ctx context.Context, g *claimGroup, claims []claim, r
 	for _, i := range rest {
 		s.workers.forget(claims[i].worker) // it may be in quarantine by now
 	}
-	return rest, nil
+	return rest
 }
 
 // claimed notes what a group of claims found.

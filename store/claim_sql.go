@@ -96,10 +96,13 @@ type claimResult struct {
 	otherEngine bool
 }
 
+// plain reports whether claims need no lock on their job.
+func (g *claimGroup) plain() bool { return g.job.parallelism == 0 && g.job.engine != nil }
+
 // claimInJob leases tasks of one job to workers. Failed tasks that are due come
 // first, once a refresh, so that a job that cannot succeed fails early.
 func (s *Store) claimInJob(ctx context.Context, g *claimGroup, owners []uuid.UUID) (claimResult, error) {
-	if g.job.parallelism == 0 && g.job.engine != nil {
+	if g.plain() {
 		return s.claimIn(ctx, s.batchPool, g, owners, len(owners))
 	}
 	var got claimResult
@@ -168,20 +171,26 @@ func (s *Store) claimIn(ctx context.Context, q querier, g *claimGroup, owners []
 		got.noRetry = len(owners) > 0
 		got.floor = 0 // failed tasks say nothing about where the fresh ones begin
 	}
-	for _, floor := range []int32{g.job.floor, 0} {
+	err := s.claimFresh(ctx, q, g, owners, &got, g.job.floor, 0)
+	return got, err
+}
+
+// claimFresh leases tasks that never failed, above each floor in turn.
+func (s *Store) claimFresh(ctx context.Context, q querier, g *claimGroup, owners []uuid.UUID, got *claimResult, floors ...int32) error {
+	for _, floor := range floors {
 		if len(owners) == 0 {
 			break
 		}
 		rows, err := collectHot[claimedRow](ctx, q, claimTasks, s.claimArgs(g, owners, floor))
 		if err != nil {
-			return got, err
+			return err
 		}
 		owners = got.add(g, rows, owners)
 		if floor == 0 {
 			break
 		}
 	}
-	return got, nil
+	return nil
 }
 
 func (s *Store) claimArgs(g *claimGroup, owners []uuid.UUID, floor int32) pgx.NamedArgs {

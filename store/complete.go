@@ -51,10 +51,25 @@ func (s *Store) RecordTaskArtifact(ctx context.Context, p RecordTaskArtifactPara
 	if err := s.ensureBeat(ctx); err != nil {
 		return Artifact{}, err
 	}
-	return s.records.Do(ctx, p)
+	r, err := s.lane.Do(ctx, call{record: &p})
+	return r.artifact, err
 }
 
 func (s *Store) recordBatch(ctx context.Context, items []RecordTaskArtifactParams) ([]batch.Result[Artifact], error) {
+	args := s.recordArgs(items)
+	rows, err := collectHot[artifactRow](ctx, s.batchPool, recordArtifacts, args)
+	if isCode(err, codeUniqueViolation) || retryable(err) {
+		rows, err = again(func() ([]artifactRow, error) {
+			return collectHot[artifactRow](ctx, s.batchPool, replaceArtifacts, args)
+		})
+	}
+	if err != nil {
+		return nil, err
+	}
+	return recorded(items, rows), nil
+}
+
+func (s *Store) recordArgs(items []RecordTaskArtifactParams) pgx.NamedArgs {
 	args := leaseArgs(items, func(p RecordTaskArtifactParams) Lease { return p.Lease })
 	n := len(items)
 	ids, names, types := make([]uuid.UUID, n), make([]string, n), make([]string, n)
@@ -65,20 +80,16 @@ func (s *Store) recordBatch(ctx context.Context, items []RecordTaskArtifactParam
 	}
 	args["ids"], args["filenames"], args["content_types"] = ids, names, types
 	args["sizes"], args["sha256s"], args["bodies"], args["now"] = sizes, digests, bodies, s.now()
-	rows, err := collectHot[artifactRow](ctx, s.batchPool, recordArtifacts, args)
-	if isCode(err, codeUniqueViolation) || retryable(err) {
-		rows, err = again(func() ([]artifactRow, error) {
-			return collectHot[artifactRow](ctx, s.batchPool, replaceArtifacts, args)
-		})
-	}
-	if err != nil {
-		return nil, err
-	}
+	return args
+}
+
+// recorded are the answers to a batch, given the rows that it wrote.
+func recorded(items []RecordTaskArtifactParams, rows []artifactRow) []batch.Result[Artifact] {
 	recorded := make(map[uuid.UUID]Artifact, len(rows))
 	for _, r := range rows {
 		recorded[*r.TaskID] = r.artifact()
 	}
-	results := make([]batch.Result[Artifact], n)
+	results := make([]batch.Result[Artifact], len(items))
 	for i, p := range items {
 		a, ok := recorded[p.Task]
 		if ok && a.Attempt == p.Attempt && a.SHA256 == p.SHA256 {
@@ -87,7 +98,7 @@ func (s *Store) recordBatch(ctx context.Context, items []RecordTaskArtifactParam
 			results[i].Err = ErrLeaseLost
 		}
 	}
-	return results, nil
+	return results
 }
 
 // completeTasksSQL completes tasks and counts them in their jobs. The row lock
@@ -158,14 +169,23 @@ func (s *Store) CompleteTask(ctx context.Context, p CompleteTaskParams) (_ Compl
 		return Completion{}, err
 	}
 	s.touch(p.Worker)
-	c, err := s.results.Do(ctx, p)
+	r, err := s.lane.Do(ctx, call{complete: &p})
 	if err == nil {
-		s.dispatch.freed(c.JobID)
+		s.dispatch.freed(r.completion.JobID)
 	}
-	return c, err
+	return r.completion, err
 }
 
 func (s *Store) completeBatch(ctx context.Context, items []CompleteTaskParams) ([]batch.Result[Completion], error) {
+	args := s.completeArgs(items)
+	rows, err := again(func() ([]completedRow, error) { return collectHot[completedRow](ctx, s.batchPool, completeTasks, args) })
+	if err != nil {
+		return nil, err
+	}
+	return s.completed(ctx, items, rows), nil
+}
+
+func (s *Store) completeArgs(items []CompleteTaskParams) pgx.NamedArgs {
 	args := leaseArgs(items, func(p CompleteTaskParams) Lease { return p.Lease })
 	n := len(items)
 	artifacts, digests, types, metrics := make([]uuid.UUID, n), make([]string, n), make([]string, n), make([]*string, n)
@@ -175,10 +195,11 @@ func (s *Store) completeBatch(ctx context.Context, items []CompleteTaskParams) (
 	}
 	args["artifacts"], args["sha256s"], args["content_types"], args["metrics"] = artifacts, digests, types, metrics
 	args["now"] = s.now()
-	rows, err := again(func() ([]completedRow, error) { return collectHot[completedRow](ctx, s.batchPool, completeTasks, args) })
-	if err != nil {
-		return nil, err
-	}
+	return args
+}
+
+// completed are the answers to a batch, given the rows that it wrote.
+func (s *Store) completed(ctx context.Context, items []CompleteTaskParams, rows []completedRow) []batch.Result[Completion] {
 	done := make(map[Lease]completedRow, len(rows))
 	var recovered []uuid.UUID
 	for _, r := range rows {
@@ -188,7 +209,7 @@ func (s *Store) completeBatch(ctx context.Context, items []CompleteTaskParams) (
 		}
 	}
 	s.noteRecovered(ctx, recovered)
-	results := make([]batch.Result[Completion], n)
+	results := make([]batch.Result[Completion], len(items))
 	for i, p := range items {
 		if r, ok := done[p.Lease]; ok && r.Artifact == p.ArtifactID {
 			results[i].Value = Completion{JobID: r.JobID}
@@ -196,7 +217,7 @@ func (s *Store) completeBatch(ctx context.Context, items []CompleteTaskParams) (
 		}
 		results[i].Value, results[i].Err = s.whyNotCompleted(ctx, p)
 	}
-	return results, nil
+	return results
 }
 
 // noteRecovered ends the streaks of workers that have completed a task. One

@@ -82,6 +82,11 @@ func (s *Store) RenewLease(ctx context.Context, p RenewLeaseParams) (_ Renewal, 
 	return s.renewals.Do(ctx, p)
 }
 
+func (s *Store) newRenewals() *batch.Queue[RenewLeaseParams, Renewal] {
+	run := eachTaskOnce(func(p RenewLeaseParams) uuid.UUID { return p.Task }, s.renewBatch)
+	return batch.New(run, batch.Options[RenewLeaseParams, Renewal]{Timeout: s.cfg.QueryTimeout, Isolate: isolate})
+}
+
 func (s *Store) renewBatch(ctx context.Context, items []RenewLeaseParams) ([]batch.Result[Renewal], error) {
 	args := leaseArgs(items, func(p RenewLeaseParams) Lease { return p.Lease })
 	progress := make([]*float64, len(items))
@@ -113,24 +118,13 @@ func (s *Store) renewBatch(ctx context.Context, items []RenewLeaseParams) ([]bat
 // comes in two batches.
 func eachTaskOnce[Req, Res any](task func(Req) uuid.UUID, run func(context.Context, []Req) ([]batch.Result[Res], error)) func(context.Context, []Req) ([]batch.Result[Res], error) {
 	return func(ctx context.Context, items []Req) ([]batch.Result[Res], error) {
-		results := make([]batch.Result[Res], len(items))
-		left := make([]int, len(items)) // places of items not yet run
-		for i := range items {
-			left[i] = i
+		now, later := distinct(items, task)
+		if len(later) == 0 {
+			return run(ctx, items)
 		}
-		for first := true; len(left) > 0; first = false {
-			seen := make(map[uuid.UUID]bool, len(left))
-			var now, later []int
-			var batched []Req
-			for _, i := range left {
-				if id := task(items[i]); seen[id] {
-					later = append(later, i)
-				} else {
-					seen[id] = true
-					now, batched = append(now, i), append(batched, items[i])
-				}
-			}
-			got, err := run(ctx, batched)
+		results := make([]batch.Result[Res], len(items))
+		for first := true; len(now) > 0; first = false {
+			got, err := run(ctx, choose(items, now))
 			if err != nil && first {
 				return nil, err
 			}
@@ -139,10 +133,36 @@ func eachTaskOnce[Req, Res any](task func(Req) uuid.UUID, run func(context.Conte
 					results[i] = got[n]
 				}
 			}
-			left = later
+			next := later
+			now, later = distinct(choose(items, next), task)
+			now, later = choose(next, now), choose(next, later)
 		}
 		return results, nil
 	}
+}
+
+// distinct returns the places of items whose task comes for the first time,
+// and those of the others.
+func distinct[T any](items []T, task func(T) uuid.UUID) (first, later []int) {
+	seen := make(map[uuid.UUID]bool, len(items))
+	for i, item := range items {
+		if id := task(item); seen[id] {
+			later = append(later, i)
+		} else {
+			seen[id] = true
+			first = append(first, i)
+		}
+	}
+	return first, later
+}
+
+// choose returns the items at some places.
+func choose[T any](items []T, places []int) []T {
+	chosen := make([]T, len(places))
+	for n, i := range places {
+		chosen[n] = items[i]
+	}
+	return chosen
 }
 
 // again runs a statement that stands alone, once more if the database broke it off for a deadlock.

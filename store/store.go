@@ -64,10 +64,8 @@ type Store struct {
 
 	dispatch *dispatcher
 	workers  workerCache
-	claims   *batch.Queue[claim, *LeasedTask]
+	lane     *batch.Queue[call, reply]
 	renewals *batch.Queue[RenewLeaseParams, Renewal]
-	records  *batch.Queue[RecordTaskArtifactParams, Artifact]
-	results  *batch.Queue[CompleteTaskParams, Completion]
 
 	touchMu sync.Mutex
 	touched map[uuid.UUID]struct{}
@@ -89,10 +87,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		s.Close()
 		return nil, err
 	}
-	s.claims = s.newClaims()
-	s.renewals = newQueue(s, eachTaskOnce(func(p RenewLeaseParams) uuid.UUID { return p.Task }, s.renewBatch))
-	s.records = newQueue(s, eachTaskOnce(func(p RecordTaskArtifactParams) uuid.UUID { return p.Task }, s.recordBatch))
-	s.results = newQueue(s, eachTaskOnce(func(p CompleteTaskParams) uuid.UUID { return p.Task }, s.completeBatch))
+	s.lane, s.renewals = s.newLane(), s.newRenewals()
 	if err := s.checkSchema(ctx); err != nil {
 		s.Close()
 		return nil, err
@@ -122,11 +117,6 @@ func openPool(ctx context.Context, cfg Config, configure func(Config) (*pgxpool.
 		return nil, fmt.Errorf("open database: %w", translate(err))
 	}
 	return pool, nil
-}
-
-// newQueue returns a group-commit queue over run.
-func newQueue[Req, Res any](s *Store, run func(context.Context, []Req) ([]batch.Result[Res], error)) *batch.Queue[Req, Res] {
-	return batch.New(run, batch.Options[Req, Res]{Timeout: s.cfg.QueryTimeout, Isolate: isolate})
 }
 
 // Close ends all connections. Operations in flight fail.
