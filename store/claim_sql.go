@@ -56,7 +56,8 @@ AND    EXISTS (
     AND    j.deletion_requested_at IS NULL
     AND    (j.engine IS NULL OR j.engine = @engine)
 )
-RETURNING t.id, t.lease_owner AS worker, t.attempt, t.lease_expires_at, t.chunk_index, t.input_uri, t.input_sha256, t.inputs, t.parameters`
+RETURNING t.id, t.lease_owner AS worker, t.attempt, t.lease_expires_at, t.chunk_index, t.input_uri, t.input_sha256, t.inputs, t.parameters,
+          (SELECT a.size_bytes FROM artifacts a WHERE a.id = t.input_artifact_id) AS input_bytes`
 
 const workerFence = `
         AND    w.status <> 'offline'
@@ -81,6 +82,7 @@ type claimedRow struct {
 	InputSHA256    string
 	Inputs         []byte
 	Parameters     []byte
+	InputBytes     *int64
 }
 
 // claimResult is what a group of claims found.
@@ -223,7 +225,7 @@ func (row claimedRow) task(g *claimGroup) *LeasedTask {
 	t := &LeasedTask{
 		Lease: Lease{Task: row.ID, Worker: row.Worker, Attempt: row.Attempt},
 		JobID: g.job.id, JobName: g.job.name, ChunkIndex: row.ChunkIndex, ExpiresAt: row.LeaseExpiresAt.UTC(),
-		Workload: g.job.workload, InputURI: deref(row.InputURI), InputSHA256: row.InputSHA256,
+		Workload: g.job.workload, InputURI: deref(row.InputURI), InputSHA256: row.InputSHA256, InputBytes: deref(row.InputBytes),
 	}
 	t.Inputs = furtherInputs(row.Inputs)
 	t.Parameters = g.job.parameters(row.Parameters)

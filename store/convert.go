@@ -58,7 +58,7 @@ func (t Task) Resource() v1.Task {
 		},
 		Status: v1.TaskStatus{
 			Phase: t.Phase, Attempt: t.Attempt, Failures: t.Failures, LostLeases: t.LostLeases,
-			NotBefore: v1.NewTimePtr(t.NotBefore), LeaseOwner: idPtr(t.LeaseOwner), WorkerName: t.LeaseOwnerName,
+			NotBefore: v1.NewTimePtr(t.NotBefore), LeaseOwner: idPtr(t.LeaseOwner), WorkerName: t.WorkerName,
 			LeaseExpiresAt: v1.NewTimePtr(t.LeaseExpiresAt), Progress: t.Progress,
 			StartedAt: v1.NewTimePtr(t.StartedAt), CompletedAt: v1.NewTimePtr(t.CompletedAt),
 			Result: t.Result, Metrics: t.Metrics, ErrorCode: t.ErrorCode, ErrorMessage: t.ErrorMessage, Attempts: attempts,

@@ -92,14 +92,14 @@ func TestJobFromCreationToDeletion(t *testing.T) {
 		t.Errorf("tasks %+v, want %+v", got, want)
 	}
 	task, err := s.GetTask(t.Context(), first.Task)
-	if err != nil || task.Phase != v1.TaskRunning || *task.Progress != 0.5 || task.LeaseOwnerName != "w" {
+	if err != nil || task.Phase != v1.TaskRunning || *task.Progress != 0.5 || task.WorkerName != "w" {
 		t.Errorf("running task %+v, %v", task, err)
 	}
 	if len(task.Attempts) != 1 || task.Attempts[0].Outcome != v1.AttemptActive {
 		t.Errorf("attempts %+v, want one active", task.Attempts)
 	}
 	in, err := s.GetTaskInput(t.Context(), first.Task)
-	if err != nil || in.Artifact == nil || in.Artifact.SHA256 != first.InputSHA256 || in.JobID != j.ID {
+	if err != nil || in.Artifact == nil || in.Artifact.SHA256 != first.InputSHA256 || first.InputBytes == 0 || in.Artifact.SizeBytes != first.InputBytes || in.JobID != j.ID {
 		t.Errorf("input %+v, %v", in, err)
 	}
 

@@ -26,8 +26,9 @@ type Task struct {
 	LostLeases  int32
 	NotBefore   time.Time
 	// LeaseOwner is uuid.Nil unless the task is leased or running.
-	LeaseOwner     uuid.UUID
-	LeaseOwnerName string
+	LeaseOwner uuid.UUID
+	// WorkerName is that of the lease's owner, or of the worker that completed the task.
+	WorkerName     string
 	LeaseExpiresAt time.Time
 	Progress       *float64
 	Result         *v1.ArtifactRef
@@ -94,6 +95,8 @@ type LeasedTask struct {
 	// InputURI is set if the worker is to fetch the input outside the coordinator.
 	InputURI    string
 	InputSHA256 string
+	// InputBytes is the size of the input; 0 if the coordinator does not know it.
+	InputBytes int64
 	// Inputs are further files to fetch, by their position.
 	Inputs []FileRef
 	// Parameters are the task's own over those that the plan shares.

@@ -12,7 +12,7 @@ import (
 
 const taskColumns = `
        t.id, t.job_id, j.name AS job_name, t.chunk_index, t.workload, t.input_sha256, t.parameters, t.status,
-       t.attempt, t.max_attempts, t.failures, t.lost_leases, t.not_before, t.lease_owner, w.name AS lease_owner_name,
+       t.attempt, t.max_attempts, t.failures, t.lost_leases, t.not_before, t.lease_owner, w.name AS worker_name,
        t.lease_expires_at, t.progress::float8 AS progress, t.metrics, t.error_code, t.error_message,
        t.created_at, t.started_at, t.completed_at, t.version,
        a.id AS result_id, a.sha256 AS result_sha256, a.size_bytes AS result_bytes`
@@ -20,7 +20,7 @@ const taskColumns = `
 const taskTables = `
 FROM   tasks t
 JOIN   jobs j ON j.id = t.job_id
-LEFT JOIN workers w ON w.id = t.lease_owner
+LEFT JOIN workers w ON w.id = coalesce(t.lease_owner, t.completed_by)
 LEFT JOIN artifacts a ON a.id = t.result_artifact_id`
 
 type taskRow struct {
@@ -38,7 +38,7 @@ type taskRow struct {
 	LostLeases     int32
 	NotBefore      *time.Time
 	LeaseOwner     *uuid.UUID
-	LeaseOwnerName *string
+	WorkerName     *string
 	LeaseExpiresAt *time.Time
 	Progress       *float64
 	Metrics        []byte
@@ -58,7 +58,7 @@ func (r taskRow) task() Task {
 		ID: r.ID, JobID: r.JobID, JobName: r.JobName, ChunkIndex: r.ChunkIndex, Workload: r.Workload,
 		InputSHA256: r.InputSHA256, Parameters: r.Parameters, Phase: v1.TaskPhase(r.Status),
 		Attempt: r.Attempt, MaxAttempts: r.MaxAttempts, Failures: r.Failures, LostLeases: r.LostLeases,
-		NotBefore: utc(r.NotBefore), LeaseOwner: id(r.LeaseOwner), LeaseOwnerName: deref(r.LeaseOwnerName),
+		NotBefore: utc(r.NotBefore), LeaseOwner: id(r.LeaseOwner), WorkerName: deref(r.WorkerName),
 		LeaseExpiresAt: utc(r.LeaseExpiresAt), Progress: r.Progress,
 		Result: artifactRef(r.ResultID, r.ResultSHA256, r.ResultBytes), Metrics: r.Metrics,
 		ErrorCode: r.ErrorCode, ErrorMessage: r.ErrorMessage, CreatedAt: r.CreatedAt.UTC(),

@@ -65,7 +65,7 @@ func (s handlers) ApplyJob(ctx context.Context, req ApplyJobRequestObject) (Appl
 	}
 	j, op, err := s.store.ApplyJob(ctx, p, dryRun)
 	if err != nil {
-		return nil, describe(err, "job", req.Name)
+		return nil, applyError(err, req.Name)
 	}
 	note(ctx, zap.Stringer("job_id", j.ID), zap.String("applied", string(op)), zap.Bool("dry_run", dryRun))
 	if op == store.ApplyCreated {
@@ -102,7 +102,7 @@ func (s *Server) prepare(m v1.JobManifest, opts v1.ValidateOptions) (store.Creat
 		job.Spec.Parameters = parameters
 		version = w.Describe().Version
 	} else if job.Spec.Workload != "" {
-		errs = append(errs, field.NotSupported(spec.Child("workload"), v1.Quote(job.Spec.Workload), s.workloads.Names()))
+		errs = append(errs, v1.UnknownWorkload(spec.Child("workload"), job.Spec.Workload, s.workloads.Names()))
 	}
 	return store.CreateJobParams{
 		Name: job.Metadata.Name, Labels: job.Metadata.Labels, Annotations: job.Metadata.Annotations,
@@ -117,6 +117,15 @@ func (s *Server) wouldCreate(ctx context.Context, p store.CreateJobParams) (stor
 		err = store.ErrConflict
 	}
 	return j, err
+}
+
+// applyError leaves out what the client says itself: what was done to which Job.
+func applyError(err error, name string) error {
+	var immutable *store.ImmutableError
+	if errors.Is(err, store.ErrConflict) && !errors.As(err, &immutable) {
+		return apiErrorf(wire.CodeConflict, "the job was changed by others or is being deleted; try again")
+	}
+	return describe(err, "job", name)
 }
 
 func createError(err error, name string) error {

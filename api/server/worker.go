@@ -93,7 +93,7 @@ func heartbeatSeconds(leaseTTL time.Duration) int32 {
 func (s *Server) claimed(ctx context.Context, t store.LeasedTask) wire.ClaimedTask {
 	c := wire.ClaimedTask{
 		TaskID: t.Task, Attempt: t.Attempt, LeaseExpiresAt: v1.NewTime(t.ExpiresAt), LeaseSeconds: s.cfg.LeaseTTL.Seconds(), Workload: t.Workload,
-		Input:      wire.ClaimedInput{URI: t.InputURI, SHA256: t.InputSHA256},
+		Input:      wire.ClaimedInput{URI: t.InputURI, SHA256: t.InputSHA256, SizeBytes: t.InputBytes},
 		Parameters: t.Parameters,
 	}
 	if c.Input.URI == "" {

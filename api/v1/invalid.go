@@ -70,6 +70,16 @@ func unknownField(path, name string, known []string) *field.Error {
 	return &field.Error{Type: field.ErrorTypeForbidden, Field: path, BadValue: field.OmitValueType{}, Detail: detail}
 }
 
+// UnknownWorkload is the fault of a workload that is none of the known ones.
+// It suggests the one that was probably meant.
+func UnknownWorkload(path *field.Path, name string, known []string) *field.Error {
+	e := field.NotSupported(path, Quote(name), known)
+	if guess := closest(name, known); guess != "" {
+		e.Detail += "; did you mean " + guess + "?"
+	}
+	return e
+}
+
 // Quote cuts s to MaxQuote bytes, at a character.
 func Quote(s string) string {
 	if len(s) <= MaxQuote {

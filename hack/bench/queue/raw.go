@@ -35,7 +35,7 @@ func rawCycles(ctx context.Context, dir, url string, clients int, last time.Dura
 		return 0, err
 	}
 	// pgbench's time includes that of connecting, its rate does not.
-	connecting := time.Duration(clients) * 15 * time.Millisecond
+	connecting := time.Duration(clients) * 30 * time.Millisecond
 	out, err := exec.CommandContext(ctx, pgbench, "--no-vacuum", "--protocol=prepared", "--file="+script,
 		"--client="+strconv.Itoa(clients), "--jobs="+strconv.Itoa(min(clients, runtime.NumCPU())),
 		"--time="+strconv.Itoa(int((last+connecting).Seconds())), url).CombinedOutput()

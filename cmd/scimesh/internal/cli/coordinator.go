@@ -22,6 +22,7 @@ import (
 	"scimesh.dev/scimesh/artifacts"
 	"scimesh.dev/scimesh/artifacts/filesystem"
 	"scimesh.dev/scimesh/artifacts/inrow"
+	"scimesh.dev/scimesh/cmd/scimesh/internal/settings"
 	"scimesh.dev/scimesh/controllers"
 	"scimesh.dev/scimesh/controllers/janitor"
 	"scimesh.dev/scimesh/migrations"
@@ -55,7 +56,7 @@ of jobs to other coordinators, and exits.`,
 	cmd.Flags().StringVar(&configFile, "config", "", "YAML file of settings")
 	set := c.bind(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if err := errors.Join(set.Load(configFile, os.LookupEnv), c.validate()); err != nil {
+		if err := settings.Join(set.Load(configFile, os.LookupEnv), c.validate()); err != nil {
 			return usageErrorf("%w", err)
 		}
 		log, err := newLogger(streams.Err, c.LogLevel)
@@ -105,7 +106,8 @@ func (c *coordinator) build(owner uuid.UUID) error {
 	}
 	blobs := inrow.Store{Store: files, Rows: c.store}
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		NewQueueMetrics(c.store, c.config.QueryTimeout, c.log))
 	if err := c.buildControllers(owner, blobs, registry); err != nil {
 		return err
 	}

@@ -40,8 +40,16 @@ func taskCells(t v1.Task, now time.Time) []string {
 	return []string{
 		t.Metadata.Name, string(st.Phase), fmt.Sprint(st.Attempt), taskProgress(t), worker,
 		fmt.Sprint(st.Failures), fmt.Sprint(st.LostLeases), retryIn(t, now), st.ErrorCode, t.Metadata.UID.String(),
-		duration(st.StartedAt, st.CompletedAt, now), age(t.Metadata.CreationTimestamp, now),
+		taskDuration(st, now), age(t.Metadata.CreationTimestamp, now),
 	}
+}
+
+// taskDuration is empty for a task that waits, even if it was begun before.
+func taskDuration(st v1.TaskStatus, now time.Time) string {
+	if st.Phase == v1.TaskPending {
+		return ""
+	}
+	return duration(st.StartedAt, st.CompletedAt, now)
 }
 
 func taskProgress(t v1.Task) string {

@@ -194,7 +194,7 @@ func checkWorkload(spec v1.JobSpec) field.ErrorList {
 	path := field.NewPath("spec")
 	w, ok := builtin().Get(spec.Workload)
 	if !ok && spec.Workload != "" {
-		return field.ErrorList{field.NotSupported(path.Child("workload"), v1.Quote(spec.Workload), builtin().Names())}
+		return field.ErrorList{v1.UnknownWorkload(path.Child("workload"), spec.Workload, builtin().Names())}
 	}
 	if !ok {
 		return nil

@@ -131,7 +131,7 @@ func (o *runOptions) request(m manifest) (local.Request, error) {
 	path := field.NewPath("spec")
 	w, ok := builtin().Get(spec.Workload)
 	if !ok {
-		fault := field.NotSupported(path.Child("workload"), v1.Quote(spec.Workload), builtin().Names())
+		fault := v1.UnknownWorkload(path.Child("workload"), spec.Workload, builtin().Names())
 		return local.Request{}, fmt.Errorf("%s: %s: %s", m.where, fault.Field, v1.FieldMessage(fault))
 	}
 	parameters, faults := w.Validate(path.Child("parameters"), spec.Parameters)

@@ -1,13 +1,18 @@
 package cli
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"go.uber.org/zap"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	v1 "scimesh.dev/scimesh/api/v1"
 	"scimesh.dev/scimesh/chem"
 	"scimesh.dev/scimesh/cmd/scimesh/internal/settings"
 	"scimesh.dev/scimesh/worker"
@@ -44,7 +49,7 @@ On SIGTERM or Ctrl-C the worker claims no more, finishes what it can within
 		}
 		o.Engine, o.Golden, o.Workloads = chem.EngineName, proof.Answers(), builtin()
 		if err := o.Validate(); err != nil {
-			return usageErrorf("%w", err)
+			return usageErrorf("%w", nameSettings(err))
 		}
 		log, err := newLogger(streams.Err, o.logLevel)
 		if err != nil {
@@ -59,6 +64,48 @@ On SIGTERM or Ctrl-C the worker claims no more, finishes what it can within
 		return w.Run(cmd.Context())
 	}
 	return cmd
+}
+
+// workerEnv are the environment variables of the worker's flags.
+var workerEnv = map[string]string{
+	"coordinator-url": "SCIMESH_COORDINATOR_URL", "name": "SCIMESH_WORKER_NAME", "work-dir": "SCIMESH_WORK_DIR",
+	"concurrency": "SCIMESH_CONCURRENCY", "threads": "SCIMESH_THREADS", "memory-mb": "SCIMESH_MEMORY_MB",
+	"claim-wait": "SCIMESH_CLAIM_WAIT", "poll-interval": "SCIMESH_POLL_INTERVAL", "once": "SCIMESH_ONCE",
+	"max-tasks": "SCIMESH_MAX_TASKS", "disk-limit-bytes": "SCIMESH_DISK_LIMIT_BYTES", "keep-failed": "SCIMESH_KEEP_FAILED",
+	"cache-bytes": "SCIMESH_CACHE_BYTES", "cache-dir": "SCIMESH_CACHE_DIR",
+	"drain-timeout": "SCIMESH_DRAIN_TIMEOUT", "outage-grace": "SCIMESH_OUTAGE_GRACE", "log-level": "SCIMESH_LOG_LEVEL",
+}
+
+// workerFlags are the flags of the fields of worker.Config that its validation names.
+var workerFlags = map[string]string{
+	"coordinatorURL": "coordinator-url", "name": "name", "workDir": "work-dir", "concurrency": "concurrency",
+	"threads": "threads", "memoryMB": "memory-mb", "claimWait": "claim-wait", "pollInterval": "poll-interval",
+	"maxTasks": "max-tasks", "diskLimit": "disk-limit-bytes", "keepFailed": "keep-failed",
+	"drainTimeout": "drain-timeout", "outageGrace": "outage-grace",
+}
+
+// nameSettings tells faults of a worker.Config by the settings that people know.
+func nameSettings(err error) error {
+	var all utilerrors.Aggregate
+	if !errors.As(err, &all) {
+		return err
+	}
+	faults := make([]error, len(all.Errors()))
+	for i, fault := range all.Errors() {
+		faults[i] = fault
+		var f *field.Error
+		if !errors.As(fault, &f) {
+			continue
+		}
+		name := f.Field
+		if flag, ok := workerFlags[name]; ok {
+			name = workerEnv[flag] + " (--" + flag + ")"
+		} else if name == "token" {
+			name = "SCIMESH_TOKEN"
+		}
+		faults[i] = fmt.Errorf("%s: %s", name, v1.FieldMessage(f))
+	}
+	return errors.Join(faults...)
 }
 
 // bind declares the settings of the worker on its flags.
@@ -84,14 +131,7 @@ func (o *workerOptions) bind(flags *pflag.FlagSet) *settings.Set {
 
 	set := settings.New(flags)
 	set.Secret(&o.Token, "token-file", "SCIMESH_TOKEN")
-	for name, env := range map[string]string{
-		"coordinator-url": "SCIMESH_COORDINATOR_URL", "name": "SCIMESH_WORKER_NAME", "work-dir": "SCIMESH_WORK_DIR",
-		"concurrency": "SCIMESH_CONCURRENCY", "threads": "SCIMESH_THREADS", "memory-mb": "SCIMESH_MEMORY_MB",
-		"claim-wait": "SCIMESH_CLAIM_WAIT", "poll-interval": "SCIMESH_POLL_INTERVAL", "once": "SCIMESH_ONCE",
-		"max-tasks": "SCIMESH_MAX_TASKS", "disk-limit-bytes": "SCIMESH_DISK_LIMIT_BYTES", "keep-failed": "SCIMESH_KEEP_FAILED",
-		"cache-bytes": "SCIMESH_CACHE_BYTES", "cache-dir": "SCIMESH_CACHE_DIR",
-		"drain-timeout": "SCIMESH_DRAIN_TIMEOUT", "outage-grace": "SCIMESH_OUTAGE_GRACE", "log-level": "SCIMESH_LOG_LEVEL",
-	} {
+	for name, env := range workerEnv {
 		set.Flag(name, env)
 	}
 	return set

@@ -1,6 +1,8 @@
 package docs
 
 import (
+	"context"
+	"errors"
 	"io/fs"
 	"maps"
 	"os"
@@ -12,12 +14,15 @@ import (
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
 	"sigs.k8s.io/yaml"
 
 	"scimesh.dev/scimesh/api"
 	"scimesh.dev/scimesh/api/server"
 	v1 "scimesh.dev/scimesh/api/v1"
+	"scimesh.dev/scimesh/cmd/scimesh/internal/cli"
 	"scimesh.dev/scimesh/reconcile"
+	"scimesh.dev/scimesh/store"
 )
 
 // set is a set of names.
@@ -105,6 +110,13 @@ var (
 	metricInDocs = regexp.MustCompile("`(scimesh_[a-z_]+)`")
 )
 
+// noQueue is never read: descriptions need no database.
+type noQueue struct{}
+
+func (noQueue) QueueStats(context.Context) (store.QueueStats, error) {
+	return store.QueueStats{}, errors.New("there is no queue")
+}
+
 func TestMetricsAreDescribed(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	if _, err := reconcile.NewMetrics(registry); err != nil {
@@ -113,6 +125,7 @@ func TestMetricsAreDescribed(t *testing.T) {
 	if _, err := server.New(server.Config{OperatorToken: "unused"}, server.Deps{Metrics: registry}); err != nil {
 		t.Fatal(err)
 	}
+	registry.MustRegister(cli.NewQueueMetrics(noQueue{}, 0, zap.NewNop()))
 	descriptions := make(chan *prometheus.Desc)
 	go func() {
 		registry.Describe(descriptions)

@@ -67,6 +67,39 @@ func (s *Set) Load(file string, lookupEnv func(string) (string, bool)) error {
 	return errors.Join(faults...)
 }
 
+// Join joins the faults of Load and those of a check of the values. A setting
+// whose value could not be read is told of once: the check saw its default.
+func Join(load, check error) error {
+	told := map[string]bool{}
+	faults := split(load)
+	for _, f := range faults {
+		told[subject(f)] = true
+	}
+	for _, f := range split(check) {
+		if !told[subject(f)] {
+			faults = append(faults, f)
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// split returns the errors that errors.Join has put together.
+func split(err error) []error {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // the outermost alone
+		return joined.Unwrap()
+	}
+	if err == nil {
+		return nil
+	}
+	return []error{err}
+}
+
+// subject is the setting that a fault names.
+func subject(fault error) string {
+	name, _, _ := strings.Cut(fault.Error(), ":")
+	return name
+}
+
 func (s *Set) load(st setting, inFile string, hasFile bool, lookupEnv func(string) (string, bool)) error {
 	if st.secret != nil {
 		return loadSecret(st, inFile, hasFile, lookupEnv)

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -50,6 +51,19 @@ func write(t *testing.T, content string) string {
 		t.Fatal(err)
 	}
 	return path
+}
+
+func TestASettingIsToldOfOnce(t *testing.T) {
+	_, set := newSet(t)
+	load := set.Load("", env("T_TIMEOUT", "x", "T_ADDR", "a"))
+	check := errors.Join(errors.New("T_TIMEOUT: 0s is too short"), errors.New("T_TOKEN: required"))
+	got := Join(load, check)
+	if got == nil || strings.Count(got.Error(), "T_TIMEOUT") != 1 || !strings.Contains(got.Error(), "invalid value") || !strings.Contains(got.Error(), "T_TOKEN: required") {
+		t.Errorf("faults are %v", got)
+	}
+	if err := Join(nil, nil); err != nil {
+		t.Error(err)
+	}
 }
 
 func TestFlagBeatsEnvironmentBeatsFileBeatsDefault(t *testing.T) {
