@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -10,8 +11,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"go.uber.org/zap"
-
-	"net/http/httptest"
 
 	v1 "scimesh.dev/scimesh/api/v1"
 	"scimesh.dev/scimesh/store"

@@ -85,7 +85,7 @@ func Join(load, check error) error {
 
 // split returns the errors that errors.Join has put together.
 func split(err error) []error {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // the outermost alone
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		return joined.Unwrap()
 	}
 	if err == nil {
