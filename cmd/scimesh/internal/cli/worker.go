@@ -80,7 +80,7 @@ var workerEnv = map[string]string{
 var workerFlags = map[string]string{
 	"coordinatorURL": "coordinator-url", "name": "name", "workDir": "work-dir", "concurrency": "concurrency",
 	"threads": "threads", "memoryMB": "memory-mb", "claimWait": "claim-wait", "pollInterval": "poll-interval",
-	"maxTasks": "max-tasks", "diskLimit": "disk-limit-bytes", "keepFailed": "keep-failed",
+	"maxTasks": "max-tasks", "diskLimit": "disk-limit-bytes", "cacheLimit": "cache-bytes", "keepFailed": "keep-failed",
 	"drainTimeout": "drain-timeout", "outageGrace": "outage-grace",
 }
 
