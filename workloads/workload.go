@@ -78,6 +78,8 @@ type PlanRequest struct {
 	Open func(ctx context.Context) (io.ReadCloser, error)
 	// Chunks are inputs that only workers can read, one task each, in order.
 	Chunks []v1.InputChunk
+	// OpenFile opens a file that the parameters name by its SHA-256; nil if none can be opened.
+	OpenFile func(ctx context.Context, sha256 string) (io.ReadCloser, error)
 	// Layout is what the Job says of the form of its input.
 	Layout v1.InputLayout
 	// Parameters have passed Validate and hold all defaults.

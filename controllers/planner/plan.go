@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -29,6 +30,16 @@ func (r *Reconciler) makePlan(ctx context.Context, job store.Job) (store.FinishP
 	files := blobfiles.Files{Store: r.artifacts}
 	req := workloads.PlanRequest{Parameters: parameters, Sharding: job.Spec.Sharding, Files: files, Chunks: job.Spec.Input.Chunks,
 		Layout: job.Spec.Input.InputLayout}
+	req.OpenFile = func(ctx context.Context, sha256 string) (io.ReadCloser, error) {
+		a, err := r.store.FindArtifact(ctx, sha256)
+		if errors.Is(err, store.ErrNotFound) {
+			return nil, workloads.Errorf(workloads.ReasonInvalidParameters, "the file of SHA-256 %s that the parameters name is not there; upload it again", sha256)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return files.Opener(artifacts.Blob{SHA256: a.SHA256, SizeBytes: a.SizeBytes})(ctx)
+	}
 	if len(req.Chunks) == 0 {
 		if job.Input == nil {
 			return store.FinishPlanningParams{}, workloads.Errorf(workloads.ReasonInputInvalid, "the input artifact is gone")

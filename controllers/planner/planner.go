@@ -30,6 +30,7 @@ import (
 // Store is what the planner needs of the database.
 type Store interface {
 	jobstep.Store
+	FindArtifact(ctx context.Context, sha256 string) (store.Artifact, error)
 	GetJobByID(ctx context.Context, id uuid.UUID) (store.Job, error)
 	FinishPlanning(ctx context.Context, token store.StepToken, p store.FinishPlanningParams) error
 	ExtendPlan(ctx context.Context, token store.StepToken, p store.ExtendPlanParams) error

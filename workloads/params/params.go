@@ -171,3 +171,23 @@ func (f *Fields) Object(name string, known ...string) *Fields {
 func (f *Fields) Required(name, why string) {
 	f.Errors = append(f.Errors, field.Required(f.Path(name), why))
 }
+
+// IsList reports whether a field is given as an array.
+func (f *Fields) IsList(name string) bool {
+	return bytes.HasPrefix(bytes.TrimSpace(f.values[name]), []byte("["))
+}
+
+// List returns the fields of each object of a field that is an array. Their faults
+// are in the Errors of what is returned.
+func (f *Fields) List(name string, known ...string) []*Fields {
+	var items []json.RawMessage
+	if err := json.Unmarshal(f.values[name], &items); err != nil {
+		f.Invalid(name, "must be a list")
+		return nil
+	}
+	out := make([]*Fields, len(items))
+	for i, item := range items {
+		out[i] = Decode(f.Path(name).Index(i), item, known...)
+	}
+	return out
+}

@@ -30,6 +30,7 @@ type row struct {
 	number                  int64
 	start, endID, endSMILES int
 	fingerprint             int // where it begins in fingerprints, -1 if there is none
+	hasSMILES               bool
 	outcome                 outcome
 	reason                  string // if rejected
 	common, union           int32  // if a candidate
@@ -66,7 +67,7 @@ func (b *batch) read(t *table.Reader) bool {
 			}
 			break
 		}
-		r := row{number: in.Number, start: len(b.arena), fingerprint: -1}
+		r := row{number: in.Number, start: len(b.arena), fingerprint: -1, hasSMILES: in.Fingerprint == nil}
 		b.arena = append(b.arena, in.ID...)
 		r.endID = len(b.arena)
 		b.arena = append(b.arena, in.SMILES...)
@@ -87,7 +88,7 @@ func (b *batch) read(t *table.Reader) bool {
 // scorer compares rows with the query. It serves one goroutine.
 type scorer struct {
 	engine engine
-	query  *query
+	query  *query // nil if the fingerprints alone are wanted
 	limits *limits
 	bits   fingerprint
 }
@@ -114,13 +115,21 @@ func (s *scorer) scoreRow(b *batch, r *row) error {
 		r.outcome, r.reason = rejected, shards.RejectReason(err)
 		return nil
 	}
+	if s.query == nil {
+		if r.hasSMILES {
+			r.fingerprint = len(b.fingerprints)
+			b.fingerprints = append(b.fingerprints, bits...)
+		}
+		r.outcome = candidate
+		return nil
+	}
 	if s.query.id != nil && string(b.id(r)) == *s.query.id {
 		r.outcome = excluded
 		return nil
 	}
 	common, union := s.query.bits.compare(bits)
 	// Only equal fingerprints can be of the same molecule, and only structures tell.
-	if common == union && s.query.smiles != nil && r.fingerprint < 0 {
+	if common == union && s.query.smiles != nil && r.hasSMILES {
 		same, err := s.engine.Same(s.query.smiles, smiles)
 		if err != nil {
 			return err

@@ -14,7 +14,7 @@ const parametersSchema = `{
   "$schema": "https://json-schema.org/draft/2020-12/schema",
   "type": "object",
   "additionalProperties": false,
-  "oneOf": [{"required": ["query_id"]}, {"required": ["query_smiles"]}],
+  "oneOf": [{"required": ["query_id"]}, {"required": ["query_smiles"]}, {"required": ["queries"]}],
   "properties": {
     "query_id": {
       "title": "Query id", "type": "string", "minLength": 1, "maxLength": 1000,
@@ -23,6 +23,21 @@ const parametersSchema = `{
     "query_smiles": {
       "title": "Query SMILES", "type": "string", "minLength": 1, "maxLength": 100000,
       "description": "The query molecule as a SMILES string. Give this or query_id."
+    },
+    "queries": {
+      "title": "Queries",
+      "description": "Many queries at once, at most 10000: a list of {id, smiles}, or {sha256} of an uploaded file of them (TSV, CSV, SMI, FPS), or at the command line {path}. Each has top_k hits; the result begins with a column query_id.",
+      "anyOf": [
+        {"type": "array", "minItems": 1, "maxItems": 10000, "items": {
+          "type": "object", "additionalProperties": false, "required": ["id", "smiles"],
+          "properties": {
+            "id": {"type": "string", "minLength": 1, "maxLength": 1000},
+            "smiles": {"type": "string", "minLength": 1, "maxLength": 100000}
+          }
+        }},
+        {"type": "object", "additionalProperties": false, "required": ["sha256"],
+          "properties": {"sha256": {"type": "string", "pattern": "^[0-9a-f]{64}$"}}}
+      ]
     },
     "top_k": {
       "title": "Hits", "type": "integer", "minimum": 1, "maximum": 1000000, "default": 20,
@@ -91,7 +106,7 @@ func (w *Workload) Describe() v1.WorkloadSpec {
 			"FPS: fingerprints of the type that is compared; plain, gzip or zstd",
 		},
 		Outputs: []string{
-			"result.csv: rank,chembl_id,canonical_smiles,similarity",
+			"result.csv: rank,chembl_id,canonical_smiles,similarity; with many queries, query_id before them",
 			"rejects.csv: row,chembl_id,reason",
 		},
 	}

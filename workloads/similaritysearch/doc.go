@@ -43,14 +43,21 @@
 // accounted for: read = scored + excluded + rejected. Counts other than read and
 // scored are left out when zero.
 //
-// The final file is a CSV file rank,chembl_id,canonical_smiles,similarity. The
+// Where there are many queries, hits carry the number of theirs in the column row,
+// and follow each other by it. Every valid row is scored then: a row that is one
+// query's own molecule is left out of that query's hits alone.
+//
+// The final file is a CSV file rank,chembl_id,canonical_smiles,similarity, with a
+// column query_id before them where there are many queries. The
 // similarity is the quotient as a double, printed with six decimals, which is
 // what RDKit and Python print. Rejects are row,chembl_id,reason with the row
 // number in the input, data rows counted from 1.
 //
 // # Memory
 //
-// Execute and Reduce hold top_k hits, some 150 bytes each; Execute also holds a few batches of rows
-// for each thread and the rejects of its shard. Reduce has one partial result
+// Execute and Reduce hold top_k hits of each query, some 150 bytes each, of which
+// there are at most a million; Execute also holds a few batches of rows
+// for each thread and the rejects of its shard; with many queries also a block of
+// 32,768 rows and an index of their fingerprints, about 100 MB at 8192 bits. Reduce has one partial result
 // open at a time.
 package similaritysearch

@@ -16,7 +16,7 @@ func (w *Workload) Execute(ctx context.Context, req workloads.TaskRequest) (work
 	if err != nil {
 		return workloads.TaskResult{}, err
 	}
-	q, err := w.query(&s)
+	queries, err := w.all(&s)
 	if err != nil {
 		return workloads.TaskResult{}, workloads.Errorf(ReasonQueryInvalid, "%s", err)
 	}
@@ -33,6 +33,15 @@ func (w *Workload) Execute(ctx context.Context, req workloads.TaskRequest) (work
 		return workloads.TaskResult{}, err
 	}
 
+	if s.Queries != nil {
+		c := newCollector(s.order, s.TopK, req)
+		c.logf("%d queries; top_k %d, threshold_direction %s", len(queries), s.TopK, s.ThresholdDirection)
+		if err := w.executeMany(ctx, &s, c, r, queries); err != nil {
+			return workloads.TaskResult{}, err
+		}
+		return c.finish()
+	}
+	q := queries[0]
 	order, limits := s.of(q)
 	c := newCollector(order, s.TopK, req)
 	c.logf("query has %d bits on; top_k %d, threshold_direction %s", q.bits.ones(), s.TopK, s.ThresholdDirection)
@@ -49,6 +58,8 @@ func (w *Workload) Execute(ctx context.Context, req workloads.TaskRequest) (work
 type collector struct {
 	req     workloads.TaskRequest
 	hits    *topK
+	block   *blockSearch // takes the rows where there are many queries
+	all     [][]hit      // of many queries, once they are known
 	ledger  v1.Ledger
 	rejects []byte
 	logged  int
@@ -75,6 +86,10 @@ func (c *collector) collect(b *batch) {
 			c.ledger.Excluded[queryMolecule]++
 		case candidate:
 			c.ledger.Scored++
+			if c.block != nil {
+				c.block.add(b, r)
+				continue
+			}
 			c.hits.offer(r.common, r.union, b.id(r), b.smiles(r))
 		case scored:
 			c.ledger.Scored++
@@ -98,8 +113,14 @@ func (c *collector) reject(b *batch, r *row) {
 }
 
 func (c *collector) finish() (workloads.TaskResult, error) {
-	hits := c.hits.sorted()
-	if err := writePartial(c.req.Output, hits, c.rejects, c.ledger); err != nil {
+	many, count := c.all, 0
+	if c.block == nil {
+		many = [][]hit{c.hits.sorted()}
+	}
+	for _, hits := range many {
+		count += len(hits)
+	}
+	if err := writePartial(c.req.Output, many, c.block != nil, c.rejects, c.ledger); err != nil {
 		return workloads.TaskResult{}, fmt.Errorf("write partial result: %w", err)
 	}
 	if c.req.Progress != nil {
@@ -110,14 +131,14 @@ func (c *collector) finish() (workloads.TaskResult, error) {
 		rejects += n
 	}
 	c.logf("read %d rows: %d scored, %d excluded, %d rejected; %d hits",
-		c.ledger.RowsRead, c.ledger.Scored, c.ledger.Excluded[queryMolecule], rejects, len(hits))
+		c.ledger.RowsRead, c.ledger.Scored, c.ledger.Excluded[queryMolecule], rejects, count)
 	return workloads.TaskResult{
 		ContentType: shards.CSVType,
 		Metrics: map[string]any{
 			"processed_rows": c.ledger.RowsRead,
 			"scored_rows":    c.ledger.Scored,
 			"rejected_rows":  rejects,
-			"hits":           len(hits),
+			"hits":           count,
 		},
 	}, nil
 }

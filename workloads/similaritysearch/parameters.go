@@ -38,6 +38,8 @@ type parameters struct {
 	// QueryFingerprint is the query of a task where the input has no SMILES, in
 	// hexadecimal as in FPS.
 	QueryFingerprint string `json:"query_fingerprint,omitempty"`
+	// Queries are many queries, instead of one.
+	Queries *querySource `json:"queries,omitempty"`
 	// Measure, Alpha, Beta and Fingerprint are left out where they have their defaults.
 	Measure     string     `json:"measure,omitempty"`
 	Alpha       string     `json:"alpha,omitempty"` // decimal
@@ -58,6 +60,16 @@ type typeShape struct {
 	Bits   int `json:"bits"`
 }
 
+// given is how many forms of a query there are.
+func (p parameters) given() (n int) {
+	for _, given := range []bool{p.QuerySMILES != nil, p.QueryFingerprint != "", p.Queries != nil} {
+		if given {
+			n++
+		}
+	}
+	return n
+}
+
 // kind is the type of the fingerprints.
 func (p parameters) kind() fps.Type {
 	if p.Fingerprint == nil {
@@ -69,7 +81,7 @@ func (p parameters) kind() fps.Type {
 // Validate checks a Job's parameters and fills in the defaults.
 func (w *Workload) Validate(path *field.Path, raw json.RawMessage) (json.RawMessage, field.ErrorList) {
 	f := params.Decode(path, raw, "query_id", "query_smiles", "top_k", "threshold", "threshold_direction", "max_rows",
-		"measure", "alpha", "beta", "fingerprint")
+		"measure", "alpha", "beta", "fingerprint", "queries")
 	shape := fingerprintType(f)
 	p := parameters{
 		QueryID:            queryID(f),
@@ -80,12 +92,15 @@ func (w *Workload) Validate(path *field.Path, raw json.RawMessage) (json.RawMess
 		ThresholdDirection: f.Choice("threshold_direction", directionGreater, directionLess),
 		MaxRows:            f.Int("max_rows", 1, math.MaxInt64, 0),
 	}
+	p.Queries = w.queries(f, p.kind(), int64(p.TopK))
 	p.Measure, p.Alpha, p.Beta = weighted(f)
 	switch {
 	case f.Has("query_id") && f.Has("query_smiles"):
 		f.Errors = append(f.Errors, field.Forbidden(f.Path("query_smiles"), "must not be set together with query_id"))
-	case !f.Has("query_id") && !f.Has("query_smiles") && len(f.Errors) == 0:
-		f.Errors = append(f.Errors, field.Required(path, "one of query_id and query_smiles must be set"))
+	case f.Has("queries") && (f.Has("query_id") || f.Has("query_smiles")):
+		f.Errors = append(f.Errors, field.Forbidden(f.Path("queries"), "must not be set together with query_id or query_smiles"))
+	case !f.Has("query_id") && !f.Has("query_smiles") && !f.Has("queries") && len(f.Errors) == 0:
+		f.Errors = append(f.Errors, field.Required(path, "one of query_id, query_smiles and queries must be set"))
 	}
 	if len(f.Errors) > 0 {
 		return nil, f.Errors
@@ -168,8 +183,10 @@ func decodeSearch(raw json.RawMessage) (search, error) {
 		return bad(err.Error())
 	}
 	switch {
-	case (s.QuerySMILES == nil) == (s.QueryFingerprint == ""):
-		return bad("one of query_smiles and query_fingerprint is needed")
+	case s.given() != 1:
+		return bad("one of query_smiles, query_fingerprint and queries is needed")
+	case s.Queries != nil && s.Queries.checkSize(int64(s.TopK)) != nil:
+		return bad("queries: " + s.Queries.checkSize(int64(s.TopK)).Error())
 	case engineOptions(s.parameters.kind()).Validate() != nil || s.parameters.kind().Bits == 0:
 		return bad("fingerprint is out of range")
 	case s.TopK < 1 || s.TopK > maxTopK:

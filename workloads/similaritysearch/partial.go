@@ -36,7 +36,8 @@ func appendReject(dst []byte, row int64, id []byte, reason string) []byte {
 }
 
 // writePartial writes a whole partial result. The rejects are records already.
-func writePartial(w io.Writer, hits []hit, rejects []byte, l v1.Ledger) error {
+// Where there are many queries, hits are those of each, and carry its number, from 1.
+func writePartial(w io.Writer, many [][]hit, numbered bool, rejects []byte, l v1.Ledger) error {
 	out := bufio.NewWriterSize(w, 64<<10)
 	var line []byte
 	write := func(fields ...string) {
@@ -46,8 +47,14 @@ func writePartial(w io.Writer, hits []hit, rejects []byte, l v1.Ledger) error {
 	count := func(name string, n int64) { write(kindCount, strconv.FormatInt(n, 10), "", "", "", "", name) }
 
 	write(partialHeader...)
-	for _, h := range hits {
-		write(kindHit, "", h.id, h.smiles, strconv.Itoa(int(h.common)), strconv.Itoa(int(h.union)), "")
+	for i, hits := range many {
+		number := ""
+		if numbered {
+			number = strconv.Itoa(i + 1)
+		}
+		for _, h := range hits {
+			write(kindHit, number, h.id, h.smiles, strconv.Itoa(int(h.common)), strconv.Itoa(int(h.union)), "")
+		}
 	}
 	_, _ = out.Write(rejects)
 	count(countRead, l.RowsRead)

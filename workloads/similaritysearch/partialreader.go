@@ -24,6 +24,7 @@ const maxCount = 1 << 50
 // record is a hit or a reject of a partial result.
 type record struct {
 	kind          string
+	goal          int    // of a hit
 	row           int64  // of a reject, in the shard
 	id, smiles    []byte // valid until the next record; smiles of a hit alone
 	common, union int32
@@ -37,19 +38,20 @@ type record struct {
 type partialReader struct {
 	csv    *csvfile.Reader
 	search *search
-	order  order
-	limits *limits
+	goals  []goal
 
-	hits     int
+	goal     int // whose hits are being read
+	hits     int // of it
+	total    int // of all
 	previous hit
 	lastRow  int64
 	rejects  map[string]int64
 	counts   map[string]int64
 }
 
-func newPartialReader(r io.Reader, s *search, o order, l *limits) (*partialReader, error) {
+func newPartialReader(r io.Reader, s *search, goals []goal) (*partialReader, error) {
 	p := &partialReader{
-		csv: csvfile.NewReader(r, maxRecordBytes), search: s, order: o, limits: l,
+		csv: csvfile.NewReader(r, maxRecordBytes), search: s, goals: goals,
 		rejects: map[string]int64{}, counts: map[string]int64{},
 	}
 	header, err := p.fields()
@@ -116,31 +118,55 @@ func (p *partialReader) hit(f [][]byte) (record, error) {
 	common, err1 := parseCount(f[4], int64(p.search.kind.Bits))
 	union, err2 := parseCount(f[5], int64(p.search.kind.Bits))
 	h := hit{common: int32(common), union: int32(union), id: string(f[2]), smiles: string(f[3])}
+	if err := p.toGoal(string(f[1])); err != nil {
+		return record{}, err
+	}
 	p.hits++
+	p.total++
+	g := &p.goals[p.goal]
 	switch {
-	case err1 != nil || err2 != nil || !p.possible(common, union) || !empty(f[1], f[6]):
+	case err1 != nil || err2 != nil || !p.possible(common, union) || !empty(f[6]):
 		return record{}, fmt.Errorf("hit %d is malformed", p.hits)
 	case p.lastRow > 0 || len(p.counts) > 0:
 		return record{}, errors.New("hit after other records")
 	case p.hits > p.search.TopK:
 		return record{}, fmt.Errorf("more than %d hits", p.search.TopK)
-	case !p.limits.accept(int(common), int(union)):
+	case !g.limits.accept(int(common), int(union)):
 		return record{}, fmt.Errorf("hit %d does not satisfy the threshold", p.hits)
-	case p.search.QueryID != nil && h.id == *p.search.QueryID:
+	case g.id != nil && h.id == *g.id:
 		return record{}, fmt.Errorf("hit %d is the query", p.hits)
-	case p.hits > 1 && p.order.compare(p.previous, h) > 0:
+	case p.hits > 1 && g.order.compare(p.previous, h) > 0:
 		return record{}, fmt.Errorf("hit %d is out of order", p.hits)
 	}
 	p.previous = h
-	return record{kind: kindHit, id: f[2], smiles: f[3], common: h.common, union: h.union}, nil
+	return record{kind: kindHit, goal: p.goal, id: f[2], smiles: f[3], common: h.common, union: h.union}, nil
+}
+
+// toGoal goes to the goal with that number, "" where there is one query.
+func (p *partialReader) toGoal(number string) error {
+	if p.search.Queries == nil {
+		if number != "" {
+			return fmt.Errorf("hit %d is malformed", p.total+1)
+		}
+		return nil
+	}
+	n, err := parseCount([]byte(number), int64(len(p.goals)))
+	if err != nil || int(n) < p.goal+1 {
+		return fmt.Errorf("hit %d is of no query, or out of order", p.total+1)
+	}
+	if int(n) > p.goal+1 {
+		p.goal, p.hits = int(n)-1, 0
+	}
+	return nil
 }
 
 // possible reports whether a molecule can have these counts.
 func (p *partialReader) possible(common, union int64) bool {
-	if p.limits.query < 0 {
+	l := p.goals[p.goal].limits
+	if l.query < 0 {
 		return common <= union
 	}
-	query := int64(p.limits.query)
+	query := int64(l.query)
 	return common <= query && query <= union && union+common-query <= int64(p.search.kind.Bits)
 }
 
@@ -208,7 +234,7 @@ func (p *partialReader) end(f [][]byte) error {
 	case p.lastRow > l.RowsRead:
 		return errors.New("a reject is beyond the last row")
 	case int64(p.hits) > l.Scored,
-		p.search.Threshold == nil && int64(p.hits) != min(l.Scored, int64(p.search.TopK)):
+		p.search.Queries == nil && p.search.Threshold == nil && int64(p.hits) != min(l.Scored, int64(p.search.TopK)):
 		return errors.New("the counts do not agree with the hits")
 	}
 	return nil

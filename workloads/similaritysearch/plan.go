@@ -22,6 +22,9 @@ func (w *Workload) Plan(ctx context.Context, req workloads.PlanRequest) (workloa
 	if err := json.Unmarshal(req.Parameters, &p); err != nil {
 		return workloads.Plan{}, fmt.Errorf("similarity-search parameters: %w", err)
 	}
+	if err := w.load(ctx, &p, req.OpenFile); err != nil {
+		return workloads.Plan{}, err
+	}
 	if req.Open == nil {
 		return w.planChunks(req, p)
 	}

@@ -73,6 +73,10 @@ type query struct {
 // newQuery computes the query's fingerprint. Its errors are for users; the
 // caret below a SMILES shows where it is wrong.
 func (w *Workload) newQuery(t fps.Type, id *string, smiles string) (*query, error) {
+	return queryBy(w.newEngine(t), t, id, smiles)
+}
+
+func queryBy(e engine, t fps.Type, id *string, smiles string) (*query, error) {
 	switch {
 	case len(smiles) > maxQueryBytes:
 		return nil, fmt.Errorf("must have at most %d bytes", maxQueryBytes)
@@ -80,7 +84,7 @@ func (w *Workload) newQuery(t fps.Type, id *string, smiles string) (*query, erro
 		return nil, errors.New("must not contain NUL")
 	}
 	q := &query{id: id, smiles: []byte(smiles), bits: make(fingerprint, fps.Words(t.Bits))}
-	if err := w.newEngine(t).Fingerprint(q.bits, q.smiles); err != nil {
+	if err := e.Fingerprint(q.bits, q.smiles); err != nil {
 		return nil, explain(err)
 	}
 	return q, nil

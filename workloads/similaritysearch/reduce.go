@@ -19,12 +19,12 @@ func (w *Workload) Reduce(ctx context.Context, req workloads.ReduceRequest) (_ w
 	if r.search, err = decodeSearch(req.Shared); err != nil {
 		return workloads.ReduceResult{}, err
 	}
-	q, err := w.query(&r.search)
+	queries, err := w.all(&r.search)
 	if err != nil {
 		return workloads.ReduceResult{}, workloads.Errorf(ReasonQueryInvalid, "%s", err)
 	}
-	r.order, r.limits = r.search.of(q)
-	r.hits = newTopK(r.order, r.search.TopK)
+	r.goals = r.search.goals(queries)
+	r.heaps = newHeaps(r.goals, r.search.TopK)
 	if r.rejects, err = shards.NewRejectsMerger(ctx, req.Files, req.PlanRejects, &r.ledger); err != nil {
 		return workloads.ReduceResult{}, err
 	}
@@ -41,9 +41,8 @@ type reducer struct {
 	ctx     context.Context // lives as long as Reduce
 	req     workloads.ReduceRequest
 	search  search
-	order   order
-	limits  *limits
-	hits    *topK
+	goals   []goal
+	heaps   []*topK
 	rejects *shards.RejectsMerger
 	ledger  v1.Ledger
 }
@@ -83,14 +82,14 @@ func (r *reducer) merge(partial workloads.Partial) error {
 	}
 	defer file.Close()
 	in := &shards.ContextReader{Ctx: r.ctx, R: file}
-	p, err := newPartialReader(in, &r.search, r.order, r.limits)
+	p, err := newPartialReader(in, &r.search, r.goals)
 	for err == nil {
 		var rec record
 		if rec, err = p.next(); err != nil {
 			break
 		}
 		if rec.kind == kindHit {
-			r.hits.offer(rec.common, rec.union, rec.id, rec.smiles)
+			r.heaps[rec.goal].offer(rec.common, rec.union, rec.id, rec.smiles)
 		} else if err := r.rejects.Reject(rec.row, rec.id, rec.reason); err != nil {
 			return err
 		}
@@ -121,16 +120,8 @@ func (r *reducer) finish() (workloads.ReduceResult, error) {
 		return workloads.ReduceResult{}, err
 	}
 	defer out.Abort()
-	hits := r.hits.sorted()
-	line := csvfile.AppendRecord(nil, "rank", "chembl_id", "canonical_smiles", "similarity")
-	for i, h := range hits {
-		line = csvfile.AppendRecord(line, strconv.Itoa(i+1), h.id, h.smiles, r.order.measure.format(h.common, h.union))
-		if err := out.Add(line, "", nil, ""); err != nil {
-			return workloads.ReduceResult{}, err
-		}
-		line = line[:0]
-	}
-	if err := out.Add(line, "", nil, ""); err != nil { // the header, if there was no hit
+	rows, err := r.write(&out)
+	if err != nil {
 		return workloads.ReduceResult{}, err
 	}
 	rejects, err := r.rejects.Commit()
@@ -142,7 +133,34 @@ func (r *reducer) finish() (workloads.ReduceResult, error) {
 		return workloads.ReduceResult{}, err
 	}
 	return workloads.ReduceResult{
-		Result: result, Rows: int64(len(hits)), Ledger: r.ledger,
+		Result: result, Rows: rows, Ledger: r.ledger,
 		Rejects: rejects, RejectRows: r.rejects.Rows(),
 	}, nil
+}
+
+// write writes the hits of every query, in the order of the queries, whose ids come
+// first where there are many of them.
+func (r *reducer) write(out *shards.Output) (rows int64, err error) {
+	fields := []string{"query_id", "rank", "chembl_id", "canonical_smiles", "similarity"}
+	from := 1
+	if r.search.Queries != nil {
+		from = 0
+	}
+	line := csvfile.AppendRecord(nil, fields[from:]...)
+	for g, hits := range sortedHits(r.heaps) {
+		for i, h := range hits {
+			if from == 0 {
+				fields[0] = *r.goals[g].id
+			}
+			fields[1], fields[2], fields[3] = strconv.Itoa(i+1), h.id, h.smiles
+			fields[4] = r.goals[g].order.measure.format(h.common, h.union)
+			line = csvfile.AppendRecord(line, fields[from:]...)
+			if err := out.Add(line, "", nil, ""); err != nil {
+				return rows, err
+			}
+			line = line[:0]
+			rows++
+		}
+	}
+	return rows, out.Add(line, "", nil, "") // the header, if there was no hit
 }

@@ -99,15 +99,14 @@ func readPartial(t testing.TB, text, shared string) error {
 	if err != nil {
 		t.Fatal(err)
 	}
-	q, err := synthetic().query(&s)
+	queries, err := synthetic().all(&s)
 	if err != nil {
-		q, err = New().query(&s)
+		queries, err = New().all(&s)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, l := s.of(q)
-	p, err := newPartialReader(strings.NewReader(text), &s, o, l)
+	p, err := newPartialReader(strings.NewReader(text), &s, s.goals(queries))
 	for err == nil {
 		_, err = p.next()
 	}

@@ -113,7 +113,14 @@ func (o *applyOptions) Run(ctx context.Context) error {
 
 func (o *applyOptions) apply(ctx context.Context, c *client.Client, m manifest) (v1.Job, v1.Operation, error) {
 	dry := o.dryRun == "server"
+	files, err := m.parameterFiles(ctx)
+	if err != nil {
+		return v1.Job{}, "", err
+	}
 	if m.input == "" {
+		if err := o.provideFiles(ctx, c, m, files); err != nil {
+			return v1.Job{}, "", err
+		}
 		return c.ApplyJob(ctx, m.job, dry)
 	}
 	in, err := hashInput(ctx, m.input)
@@ -121,6 +128,9 @@ func (o *applyOptions) apply(ctx context.Context, c *client.Client, m manifest) 
 		return v1.Job{}, "", err
 	}
 	m.job.Spec.Input = v1.JobInput{SHA256: in.sha256, InputLayout: m.job.Spec.Input.InputLayout}
+	if err := o.provideFiles(ctx, c, m, files); err != nil {
+		return v1.Job{}, "", err
+	}
 	// The coordinator says first whether it will take the job: nobody wants to
 	// upload a large file for a parameter that is misspelt.
 	job, op, err := c.ApplyJob(ctx, m.job, true)

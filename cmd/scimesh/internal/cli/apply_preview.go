@@ -24,6 +24,10 @@ func (o *applyOptions) preview(ctx context.Context, m manifest, op v1.Operation)
 	if o.dryRun != "server" || o.output != "" || op != v1.OperationCreated || m.input == "" || !ok {
 		return nil
 	}
+	files, err := m.parameterFiles(ctx)
+	if err != nil {
+		return err
+	}
 	job := m.job
 	v1.Default(&job)
 	parameters, faults := w.Validate(field.NewPath("spec", "parameters"), job.Spec.Parameters)
@@ -32,7 +36,7 @@ func (o *applyOptions) preview(ctx context.Context, m manifest, op v1.Operation)
 	}
 	summary, err := local.Preview(ctx, w, workloads.PlanRequest{
 		Open:       func(context.Context) (io.ReadCloser, error) { return os.Open(m.input) },
-		Parameters: parameters, Sharding: job.Spec.Sharding, Layout: job.Spec.Input.InputLayout,
+		Parameters: parameters, Sharding: job.Spec.Sharding, Layout: job.Spec.Input.InputLayout, OpenFile: openFiles(files),
 	})
 	if err != nil {
 		if _, ok := errors.AsType[*workloads.Error](err); ok {

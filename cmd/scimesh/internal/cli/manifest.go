@@ -22,6 +22,7 @@ type manifest struct {
 	job   v1.Job
 	form  v1.Document // what is wrong with its form
 	input string      // file to upload; empty if the Job names no local one
+	dir   string      // where files are that the Job names
 }
 
 // maxManifest bounds a manifest file in bytes.
@@ -112,6 +113,9 @@ func readManifest(path string, stdin io.Reader) ([]manifest, error) {
 	out := make([]manifest, len(docs))
 	for i, d := range docs {
 		out[i] = manifest{where: path, job: d.Job, form: d}
+		if path != "-" {
+			out[i].dir = filepath.Dir(path)
+		}
 		if d.Where != "" {
 			out[i].where += ": " + d.Where
 		}

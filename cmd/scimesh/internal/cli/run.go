@@ -90,10 +90,15 @@ func (o *runOptions) Run(ctx context.Context) error {
 		return fmt.Errorf("%s: one job is expected, and there are %d", o.files[0], len(jobs))
 	}
 	m := jobs[0]
+	files, err := m.parameterFiles(ctx)
+	if err != nil {
+		return err
+	}
 	req, err := o.request(m)
 	if err != nil {
 		return err
 	}
+	req.Plan.OpenFile = openFiles(files)
 	out, err := o.create(o.output)
 	if err != nil {
 		return err

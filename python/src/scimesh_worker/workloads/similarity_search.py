@@ -29,7 +29,7 @@ from scimesh_worker.workloads.table import Row, read_table, valid_text
 NAME = "similarity-search"
 _KNOWN = {"query_id", "query_smiles", "top_k", "threshold", "threshold_direction"}
 # _OTHERS are parameters of which this worker knows only that others can compute them.
-_OTHERS = {"query_fingerprint", "measure", "alpha", "beta", "fingerprint", "input"}
+_OTHERS = {"query_fingerprint", "measure", "alpha", "beta", "fingerprint", "input", "queries"}
 _BATCH_ROWS = 256
 _BATCH_BYTES = 256 << 10
 _MAX_LOGGED_REJECTS = 20
