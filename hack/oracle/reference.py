@@ -27,6 +27,10 @@ by its square, and tversky c / (c + alpha (a - c) + beta (b - c)); without commo
 bits they are 0, and 1 where both molecules have none. The radius and the number
 of bits can be given.
 
+MANY QUERIES, each with an id and a SMILES, find what each of them would find alone,
+where both its id and its SMILES tell the query molecule. The output begins with the
+column query_id; every row with a valid molecule counts as scored.
+
 FORMATS besides the table, which must be named: csv with a header, smi (a SMILES, a
 blank, the id), and fps, of which the fingerprints are compared; there only the id
 tells the query molecule, and no SMILES is printed.
@@ -94,14 +98,15 @@ class Parameters:
     radius: int = 2
     bits: int = 2048
     format: str = "tsv"
+    queries: tuple[tuple[str, str], ...] = ()  # ids and SMILES
 
     def __post_init__(self) -> None:
         if self.measure not in ("tanimoto", "dice", "cosine", "tversky"):
             raise Refused("measure must be tanimoto, dice, cosine or tversky")
         if (self.measure == "tversky") != (self.alpha is not None and self.beta is not None):
             raise Refused("alpha and beta go with measure tversky")
-        if (self.query_id is None) == (self.query_smiles is None):
-            raise Refused("exactly one of query_id and query_smiles is needed")
+        if (self.query_id is not None) + (self.query_smiles is not None) + bool(self.queries) != 1:
+            raise Refused("exactly one of query_id, query_smiles and queries is needed")
         if self.top_k < 1:
             raise Refused("top_k must be at least 1")
         if self.threshold is not None and not 0 <= self.threshold <= 1:
@@ -299,7 +304,9 @@ def find_query(rows: list[Row], params: Parameters) -> Molecule:
     raise Refused(f"no row with a valid SMILES has the id {params.query_id!r}")
 
 
-def score(rows: Iterable[Row], query: Molecule, params: Parameters, ledger: Ledger) -> list[Score]:
+def score(
+    rows: Iterable[Row], query: Molecule, query_id: str | None, params: Parameters, ledger: Ledger
+) -> list[Score]:
     """Compare every row with the query, apart from the query molecule itself."""
     scores = []
     for row in rows:
@@ -309,7 +316,7 @@ def score(rows: Iterable[Row], query: Molecule, params: Parameters, ledger: Ledg
             ledger.rejected += 1
             continue
         same = molecule.canonical is not None and molecule.canonical == query.canonical
-        if same or (params.query_id is not None and row.id == params.query_id):
+        if same or (query_id is not None and row.id == query_id):
             ledger.excluded += 1
             continue
         ledger.scored += 1
@@ -341,14 +348,35 @@ def write_csv(hits: Iterable[Score], out: BinaryIO) -> None:
     text.detach()
 
 
+def search_many(rows: list[Row], params: Parameters, out: BinaryIO) -> Ledger:
+    """Search for each of many queries. Every valid row is scored."""
+    text = io.TextIOWrapper(out, encoding="utf-8", newline="")
+    writer = csv.writer(text, lineterminator="\r\n", quoting=csv.QUOTE_MINIMAL)
+    writer.writerow(["query_id", "rank", ID_COLUMN, SMILES_COLUMN, "similarity"])
+    ledger = Ledger()
+    for query_id, smiles in params.queries:
+        query = read_molecule(smiles, params.radius, params.bits)
+        if query is None:
+            raise Refused(f"the query {query_id!r} is no valid SMILES")
+        ledger = Ledger()
+        hits = select(score(rows, query, query_id, params, ledger), params)
+        for rank, hit in enumerate(hits, start=1):
+            writer.writerow([query_id, rank, hit.id, hit.smiles, hit.decimal()])
+    text.flush()
+    text.detach()
+    return Ledger(ledger.read, ledger.scored + ledger.excluded, 0, ledger.rejected)
+
+
 def search(data: bytes, params: Parameters, out: BinaryIO) -> Ledger:
     """Search a table and write the result."""
     rows = list(read_rows(data, params))
     if not rows:
         raise Refused("the input has a header and no rows")
+    if params.queries:
+        return search_many(rows[: params.max_rows], params, out)
     query = find_query(rows, params)
     ledger = Ledger()
-    hits = select(score(rows[: params.max_rows], query, params, ledger), params)
+    hits = select(score(rows[: params.max_rows], query, params.query_id, params, ledger), params)
     write_csv(hits, out)
     return ledger
 

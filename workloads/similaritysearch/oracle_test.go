@@ -55,11 +55,17 @@ for p in json.load(sys.stdin):
         p["threshold"] = ref.parse_decimal(str(p["threshold"]))
     p |= {name: ref.parse_decimal(str(p[name])) for name in ("alpha", "beta") if name in p}
     p |= p.pop("fingerprint", {})
+    p["queries"] = tuple((q["id"], q["smiles"]) for q in p.get("queries", ()))
     out = io.BytesIO()
     ledger = ref.search(table.read_bytes(), ref.Parameters(**p), out)
     answers.append({"csv": out.getvalue().decode(), "ledger": vars(ledger)})
 json.dump(answers, sys.stdout)
 `
+
+// manyQueries are enough to search by an index.
+const manyQueries = `{"id":"a","smiles":"CC(=O)Oc1ccccc1C(=O)O"},{"id":"b","smiles":"c1ccccc1"},{"id":"c","smiles":"CCO"},` +
+	`{"id":"d","smiles":"CC1=CC(=O)C=CC1=O"},{"id":"e","smiles":"CN1C=NC2=C1C(=O)N(C(=O)N2C)C"},{"id":"f","smiles":"OC(=O)c1ccccc1O"},` +
+	`{"id":"g","smiles":"CCCCCCCC"},{"id":"NCI2","smiles":"C1CCCCC1"},{"id":"i","smiles":"c1ccc2ccccc2c1"},{"id":"j","smiles":"NCC(=O)O"}`
 
 // combinations are the searches to compare. The molecules are those that the
 // demo searches.
@@ -81,6 +87,9 @@ var combinations = []string{
 	`{"query_id":"NCI2","measure":"dice","threshold":"0.4","top_k":500}`,
 	`{"query_smiles":"CC(=O)Oc1ccccc1C(=O)O","measure":"cosine","threshold":"0.5","top_k":5000,"fingerprint":{"radius":1}}`,
 	`{"query_smiles":"CC(=O)Oc1ccccc1C(=O)O","measure":"tversky","alpha":"0.9","beta":"0.1","top_k":5000,"fingerprint":{"bits":512}}`,
+	`{"queries":[{"id":"NCI1","smiles":"CC1=CC(=O)C=CC1=O"},{"id":"aspirin","smiles":"CC(=O)Oc1ccccc1C(=O)O"}],"top_k":40,"measure":"cosine","max_rows":3000}`,
+	`{"queries":[` + manyQueries + `],"top_k":25,"threshold":"0.3","max_rows":2000}`,
+	`{"queries":[` + manyQueries + `],"top_k":15,"threshold_direction":"less","max_rows":2000}`,
 	`{"query_smiles":"CCO","measure":"tversky","alpha":0,"beta":"1","threshold":"0.25","threshold_direction":"less","top_k":5000}`,
 	`{"query_id":"NCI2","threshold":"0","threshold_direction":"less","top_k":100}`,
 }
