@@ -162,8 +162,7 @@ func (o *applyOptions) provide(ctx context.Context, c *client.Client, m manifest
 	case dry:
 		return nil
 	}
-	_, err = o.upload(ctx, c, in)
-	return err
+	return o.upload(ctx, c, in)
 }
 
 // lacksInput reports whether a job was refused for nothing but an input that is not there.

@@ -19,8 +19,8 @@ import (
 // knows a file by its digest alone.
 func (m *manifest) parameterFiles(ctx context.Context) ([]inputFile, error) {
 	var values map[string]json.RawMessage
-	if json.Unmarshal(m.job.Spec.Parameters, &values) != nil {
-		return nil, nil // told elsewhere
+	if err := json.Unmarshal(m.job.Spec.Parameters, &values); err != nil {
+		values = nil // what is wrong with it is told elsewhere
 	}
 	var files []inputFile
 	for _, name := range slices.Sorted(maps.Keys(values)) {
@@ -67,7 +67,7 @@ func (o *applyOptions) provideFiles(ctx context.Context, c *client.Client, m man
 		return err
 	}
 	for _, in := range files {
-		if _, err := o.upload(ctx, c, in); err != nil {
+		if err := o.upload(ctx, c, in); err != nil {
 			return err
 		}
 	}

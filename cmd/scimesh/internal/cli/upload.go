@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"scimesh.dev/scimesh/api/client"
-	v1 "scimesh.dev/scimesh/api/v1"
 	"scimesh.dev/scimesh/cmd/scimesh/internal/printer"
 	"scimesh.dev/scimesh/cmd/scimesh/internal/progress"
 )
@@ -48,18 +47,19 @@ type readerFunc func([]byte) (int, error)
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
 // upload sends the file, showing how far it is.
-func (s *session) upload(ctx context.Context, c *client.Client, in inputFile) (v1.Artifact, error) {
+func (s *session) upload(ctx context.Context, c *client.Client, in inputFile) error {
 	f, err := os.Open(in.path)
 	if err != nil {
-		return v1.Artifact{}, err
+		return err
 	}
 	defer f.Close()
 	name := filepath.Base(in.path)
 	bar := s.transferBar("uploading " + printer.Safe(name))
 	defer bar.Close()
-	return c.UploadArtifact(ctx, client.Upload{
+	_, err = c.UploadArtifact(ctx, client.Upload{
 		Filename: name, Body: f, Size: in.size, SHA256: in.sha256, Progress: bar.show,
 	})
+	return err
 }
 
 // transferBar shows bytes on their way.
