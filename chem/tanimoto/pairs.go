@@ -54,23 +54,17 @@ func (s *Searcher) pairs(ctx context.Context, other *Index, q PairQuery, emit fu
 	}
 	q.Threshold = q.Threshold.orNone(q.Farthest)
 	p := &pairing{Searcher: s, query: q, other: other, emit: emit, limits: map[int]*limits{}}
-	total, told := q.Share.pairs(s.x, other), 0
-	// A tile's columns stay in the cache while all queries pass over it.
-	for tile := range s.x.tiles {
-		for block := range q.Share.blocks(other) {
-			if err := ctx.Err(); err != nil {
+	p.total = q.Share.pairs(s.x, other)
+	var group []int
+	for block := range q.Share.blocks(other) {
+		if group = append(group, block); len(group) == groupSize {
+			if err := p.queries(ctx, group); err != nil {
 				return err
 			}
-			if err := p.queries(block, tile*tileSize); err != nil {
-				return err
-			}
-			if q.Progress != nil && p.done > told {
-				told = p.done
-				q.Progress(told, total)
-			}
+			group = group[:0]
 		}
 	}
-	return nil
+	return p.queries(ctx, group)
 }
 
 // apart returns an index of the same fingerprints that is not x itself: its rows
@@ -104,27 +98,57 @@ type pairing struct {
 	other *Index
 	emit  func(Pair) error
 	err   error // emit's first
-	done  int   // pairs looked at
 
-	limits map[int]*limits     // by the number of on bits
-	lists  [blockSize][]uint32 // ranks of the columns of a block's positions
+	done, told, total int // pairs looked at, and told of
+
+	limits map[int]*limits // by the number of on bits
+	lists  [][]uint32      // ranks of the columns of each position of a group
 }
 
-// queries compares the positions of a block with the tile that begins at first.
-func (p *pairing) queries(block, first int) error {
+// groupSize is how many blocks pass over a tile before the next tile: the more,
+// the less often tiles come from memory, and the more lists there are.
+const groupSize = 32
+
+// queries compares the positions of a group of blocks with all tiles.
+func (p *pairing) queries(ctx context.Context, group []int) error {
+	for i, block := range group {
+		if len(p.lists) <= i*blockSize {
+			p.lists = append(p.lists, make([][]uint32, blockSize)...)
+		}
+		p.readColumns(block, p.lists[i*blockSize:][:blockSize])
+	}
+	for tile := range p.x.tiles {
+		for i, block := range group {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if err := p.block(block, p.lists[i*blockSize:], tile*tileSize); err != nil {
+				return err
+			}
+			if p.query.Progress != nil && p.done > p.told {
+				p.told = p.done
+				p.query.Progress(p.done, p.total)
+			}
+		}
+	}
+	return nil
+}
+
+// block compares the positions of a block, which have those columns, with the tile
+// that begins at first.
+func (p *pairing) block(block int, lists [][]uint32, first int) error {
 	end := min(first+tileSize, len(p.x.rows))
 	p.done += pairsOf(p.x, p.other, block, first, end)
 	if from, to := p.within(block, first, end); from >= to {
 		return nil
 	}
-	p.readColumns(block)
 	for position := block * blockSize; position < min((block+1)*blockSize, len(p.other.rows)); position++ {
 		from, to := max(first, after(p.x, p.other, position)), end
 		if from >= to {
 			continue
 		}
 		p.count, p.stride = int(p.other.counts[position]), 0
-		p.ranks = p.lists[position%blockSize]
+		p.ranks = lists[position%blockSize]
 		take := func(other, common int) { p.found(position, other, common) }
 		if p.query.Farthest {
 			p.atMost(p.query.Threshold, from, to, take)
@@ -175,9 +199,9 @@ func (p *pairing) limit(count int) *limits {
 // readColumns lists which columns of the searcher's index the positions of a block
 // have on, rarest first. It takes a whole cache line of each column, since every
 // one is a miss.
-func (p *pairing) readColumns(block int) {
-	for i := range p.lists {
-		p.lists[i] = p.lists[i][:0]
+func (p *pairing) readColumns(block int, lists [][]uint32) {
+	for i := range lists {
+		lists[i] = lists[i][:0]
 	}
 	t := p.other.tiles[block*blockSize/tileSize]
 	first := block * blockWords % tileWords
@@ -186,7 +210,7 @@ func (p *pairing) readColumns(block int) {
 		for i, w := range t.bits[at : at+blockWords] {
 			for ; w != 0; w &= w - 1 {
 				position := 64*i + bits.TrailingZeros64(w)
-				p.lists[position] = append(p.lists[position], uint32(rank))
+				lists[position] = append(lists[position], uint32(rank))
 			}
 		}
 	}
