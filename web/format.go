@@ -132,3 +132,12 @@ func decimal(v float64) string {
 		return count(int64(math.Round(v)))
 	}
 }
+
+// brief is an id short enough to stand in a drawing.
+func brief(id string) string {
+	const most = 18
+	if r := []rune(id); len(r) > most {
+		return string(r[:most-1]) + "…"
+	}
+	return id
+}

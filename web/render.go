@@ -113,7 +113,9 @@ func (d *Dashboard) functions() template.FuncMap {
 		"jobsIn": func(s store.QueueStats, phase string) int64 { return s.JobsByPhase[v1.JobPhase(phase)] },
 		"kind":   kindName, "failing": failing,
 		"hundred": func(v *float64) float64 { return *v * 100 }, "int64": func(v int32) int64 { return int64(v) },
-		"len64": func(rows [][]cell) int64 { return int64(len(rows)) },
-		"pair":  func(a, b any) [2]any { return [2]any{a, b} },
+		"len64":  func(rows [][]cell) int64 { return int64(len(rows)) },
+		"len64n": func(list []neighbour) int64 { return int64(len(list)) }, "wide": func(v int) int64 { return int64(v) },
+		"minus": func(a, b int64) int64 { return a - b }, "brief": brief,
+		"pair": func(a, b any) [2]any { return [2]any{a, b} },
 	}
 }

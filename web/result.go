@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strconv"
 
+	"go.uber.org/zap"
+
 	v1 "scimesh.dev/scimesh/api/v1"
 	"scimesh.dev/scimesh/store"
 )
@@ -27,6 +29,11 @@ type resultView struct {
 	More int64
 	// QueryID and QuerySMILES are what a search looked for.
 	QueryID, QuerySMILES string
+	// Graph is what is said of a result that is a list of edges, Chosen the
+	// neighbourhood of one of its molecules; NoChosen is one that has no edge.
+	Graph    *graphStudy
+	Chosen   *neighbourhood
+	NoChosen string
 }
 
 // column is a column of a result.
@@ -64,7 +71,60 @@ func (d *Dashboard) result(w http.ResponseWriter, r *http.Request) error {
 	view := resultView{Job: j, More: max(0, j.Result.Rows-int64(len(rows)))}
 	view.QueryID, view.QuerySMILES = queryOf(j)
 	view.arrange(header, rows, r.URL.Query())
+	if isGraph(header) && len(rows) > 0 {
+		if err := d.loadGraph(r.Context(), &view, r.URL.Query().Get("molecule")); err != nil {
+			return err
+		}
+	}
 	return d.render(w, r, "result", page{Title: "Result of " + j.Name, Section: "jobs", Data: view})
+}
+
+// maxStudies bounds the studies of graphs at once, maxKept those that are kept.
+const (
+	maxStudies = 2
+	maxKept    = 32
+)
+
+// loadGraph studies a graph, and the neighbourhood of a molecule of it: of the
+// one with the most neighbours unless another is chosen.
+func (d *Dashboard) loadGraph(ctx context.Context, view *resultView, molecule string) error {
+	if !d.studies.take() {
+		return &pageError{status: http.StatusServiceUnavailable, title: "Busy", message: "Other graphs are being read. Load the page again in a moment."}
+	}
+	defer d.studies.give()
+	digest := view.Job.Result.SHA256
+	kept, ok := d.studied.Load(digest)
+	if !ok {
+		study, err := d.study(ctx, digest)
+		if err != nil {
+			return err
+		}
+		d.keepStudy(digest, study)
+		kept = study
+	}
+	view.Graph = kept.(*graphStudy)
+	var err error
+	if view.Chosen, err = d.around(ctx, digest, cmp.Or(molecule, view.Graph.Hub)); err != nil {
+		return err
+	}
+	if view.Chosen == nil {
+		view.NoChosen = molecule
+		return nil
+	}
+	if err := view.Chosen.findStructures(ctx, d, view.Job); err != nil {
+		d.log.Info("structures of a graph are not shown", zap.Stringer("job_id", view.Job.ID), zap.Error(err))
+	}
+	return nil
+}
+
+// keepStudy keeps what is said of a graph: its bytes never change.
+func (d *Dashboard) keepStudy(digest string, study *graphStudy) {
+	n := 0
+	d.studied.Range(func(any, any) bool { n++; return true })
+	if n >= maxKept {
+		d.studied.Clear()
+	}
+	d.studied.Store(digest, study)
 }
 
 // readCSV reads the header and the first rows of a file.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"html/template"
 	"net/http"
+	"sync"
 	"time"
 
 	"go.uber.org/zap"
@@ -80,7 +81,10 @@ type Dashboard struct {
 	pulses    *pulses
 	watchers  slots
 	trials    slots
-	mux       *http.ServeMux
+	studies   slots
+	// studied are graphs that were looked at, by digest.
+	studied sync.Map
+	mux     *http.ServeMux
 }
 
 // New returns a Dashboard. Its errors name what is wrong with cfg.
@@ -108,7 +112,7 @@ func New(cfg Config, deps Deps) (*Dashboard, error) {
 		return nil, err
 	}
 	d.pulses = newPulses(deps.Store, cfg.PulseInterval, d.log)
-	d.watchers, d.trials = make(slots, maxWatchers), make(slots, maxTrials)
+	d.watchers, d.trials, d.studies = make(slots, maxWatchers), make(slots, maxTrials), make(slots, maxStudies)
 	d.routes()
 	return d, nil
 }

@@ -55,6 +55,7 @@ func TestDashboard(t *testing.T) {
 		worker(t, p, name)
 	}
 	run("upload and watch and look and download", func(t *testing.T) { wholeJourney(t, p, b) })
+	run("a graph", func(t *testing.T) { graphPage(t, p, b) })
 	run("keyboard alone", func(t *testing.T) { keyboardAlone(t, p, b) })
 	run("hostile texts are inert", func(t *testing.T) { hostileTexts(t, b, hostile) })
 	run("accessible and 320 pixels wide", func(t *testing.T) { accessible(t, b, hostile) })
@@ -122,7 +123,7 @@ func largeJob(t *testing.T, p *platform.Platform, b *tab) {
 // wholeJourney uploads a file, watches two workers, sees the hits and downloads them.
 func wholeJourney(t *testing.T, p *platform.Platform, b *tab) {
 	path := molecules(t, 400)
-	b.visit("/ui/new")
+	b.visit("/ui/new?workload=similarity-search")
 	b.do("upload", chromedp.SetUploadFiles(chromedp.CSS("#file"), []string{path}))
 	b.await("the upload", `document.getElementById("upload").innerText.includes("Uploaded")`)
 	b.do("fill in", chromedp.SetValue(chromedp.CSS("#f-name"), "journey"), chromedp.SetValue(chromedp.CSS("#f-top_k"), "many"))
@@ -180,6 +181,26 @@ func downloadWith(t *testing.T, b *tab, label string) []byte {
 		return err == nil && len(files) == 1
 	})
 	return read(t, files[0])
+}
+
+// graphPage looks at the result of a similarity graph, and at one molecule of it.
+func graphPage(t *testing.T, p *platform.Platform, b *tab) {
+	manifest := search{name: "network", path: molecules(t, 120), rows: 60, parameters: `{threshold: "0.5"}`}.write(t)
+	raw := strings.Replace(string(read(t, manifest)), "similarity-search", "similarity-graph", 1)
+	if err := os.WriteFile(manifest, []byte(raw), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	scimesh(t, p, "apply", "-f", manifest)
+	scimesh(t, p, "wait", "job/network", "--timeout", "2m")
+	b.visit("/ui/jobs/network/result")
+	edges := bytes.Count(download(t, p, "network"), []byte("\n")) - 1
+	if text := b.text(".graph"); !strings.Contains(text, fmt.Sprintf("%d edges between", edges)) {
+		t.Errorf("%d edges, and the page says:\n%.300s", edges, text)
+	}
+	b.click(".graph table:not(.hist) a")
+	b.await("the neighbourhood", `document.querySelector("svg.network circle.hub") && document.querySelector("[aria-label=Neighbours] a")`)
+	b.do("scroll", chromedp.ScrollIntoView(chromedp.CSS("[aria-label=Neighbours]")))
+	b.await("drawn neighbours", `[...document.querySelectorAll("[aria-label=Neighbours] .structure img")].some((i) => i.naturalWidth > 0)`)
 }
 
 // keyboardAlone finds and cancels a job without a pointer.
@@ -296,7 +317,7 @@ func hostileTexts(t *testing.T, b *tab, h hostileWorld) {
 // dashboardPages are one of each kind.
 func dashboardPages(h hostileWorld) []string {
 	return []string{
-		"/ui/", "/ui/jobs", "/ui/jobs?q=nothing", "/ui/cancel", "/ui/jobs/journey", "/ui/jobs/hostile-failure", "/ui/jobs/journey/tasks/3", "/ui/jobs/journey/result",
+		"/ui/", "/ui/jobs", "/ui/jobs?q=nothing", "/ui/cancel", "/ui/jobs/journey", "/ui/jobs/hostile-failure", "/ui/jobs/journey/tasks/3", "/ui/jobs/journey/result", "/ui/jobs/network/result",
 		"/ui/new?from=journey", "/ui/workers", "/ui/workers/" + h.worker, "/ui/controllers", "/ui/artifacts", "/ui/artifacts/" + h.artifact,
 		"/ui/workloads", "/ui/workloads/similarity-search",
 	}

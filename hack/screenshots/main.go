@@ -15,6 +15,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/chromedp/chromedp"
@@ -28,7 +29,7 @@ const maxBytes = 200_000
 
 func main() {
 	out := flag.String("out", "docs/img", "folder of the pictures")
-	only := flag.String("only", "", "make the pictures of this page alone")
+	only := flag.String("only", "", "make the pictures of the pages alone whose names begin so")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -83,7 +84,9 @@ type step = chromedp.Action[chromedp.Void]
 
 // shoot makes the two pictures of a page.
 func shoot(tab context.Context, path, only, name, address string, before ...step) error {
-	if only != "" && only != name {
+	tab, cancel := context.WithTimeout(tab, time.Minute)
+	defer cancel()
+	if only != "" && !strings.HasPrefix(name, only) {
 		return nil
 	}
 	for _, theme := range []string{"light", "dark"} {

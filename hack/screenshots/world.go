@@ -53,6 +53,9 @@ func (w *world) populate(ctx context.Context) ([]address, error) {
 			return nil, err
 		}
 	}
+	if err := w.applyGraph(ctx); err != nil {
+		return nil, err
+	}
 	last := jobs[4]
 	if err := w.apply(ctx, last.name, last.labels, last.parameters, last.rows, "priority: 10"); err != nil {
 		return nil, err
@@ -86,6 +89,24 @@ spec:
 		return err
 	}
 	_, err = w.platform.Scimesh(ctx, "apply", "-f", path)
+	return err
+}
+
+// applyGraph runs a similarity graph of the same molecules.
+func (w *world) applyGraph(ctx context.Context) error {
+	raw, err := os.ReadFile(filepath.Join(w.dir, jobs[0].name+".yaml"))
+	if err != nil {
+		return err
+	}
+	text := strings.NewReplacer(jobs[0].name, "drug-network", "similarity-search", "similarity-graph", jobs[0].parameters, `{threshold: "0.4"}`).Replace(string(raw))
+	path := filepath.Join(w.dir, "drug-network.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		return err
+	}
+	if _, err := w.platform.Scimesh(ctx, "apply", "-f", path); err != nil {
+		return err
+	}
+	_, err = w.platform.Scimesh(ctx, "wait", "job/drug-network", "--timeout", "2m")
 	return err
 }
 
@@ -147,6 +168,8 @@ func (w *world) addresses(ctx context.Context) ([]address, error) {
 		{name: "job-completed", path: "/ui/jobs/aspirin-neighbours"},
 		{name: "task", path: "/ui/jobs/aspirin-neighbours/tasks/3"},
 		{name: "result", path: "/ui/jobs/aspirin-neighbours/result", before: drawn},
+		{name: "graph", path: "/ui/jobs/drug-network/result"},
+		{name: "graph-molecule", path: "/ui/jobs/drug-network/result?molecule=propranolol#around", before: drawn},
 		{name: "new", path: "/ui/new?from=aspirin-neighbours", before: checked},
 		{name: "cancel", path: "/ui/cancel?labels=target%3DEGFR"},
 		{name: "workers", path: "/ui/workers"},
