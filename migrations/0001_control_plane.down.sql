@@ -1,3 +1,4 @@
+DROP TABLE workloads;
 DROP TABLE sessions;
 DROP TABLE coordinators;
 DROP TABLE events;

@@ -284,3 +284,13 @@ CREATE TABLE sessions (
 
 COMMENT ON TABLE sessions IS 'People who are signed in to the dashboard. Any coordinator knows them; to delete a row signs its owner out everywhere.';
 COMMENT ON COLUMN sessions.digest IS 'HMAC-SHA256 of the cookie under the operator''s token: a stolen row opens nothing, and a new token ends all sessions';
+
+CREATE TABLE workloads (
+    name       text PRIMARY KEY,
+    version    text NOT NULL,
+    spec       jsonb NOT NULL CHECK (jsonb_typeof(spec) = 'object'),
+    created_at timestamptz NOT NULL DEFAULT now(),
+    updated_at timestamptz NOT NULL DEFAULT now()
+);
+
+COMMENT ON TABLE workloads IS 'workloads whose code is with workers, as these described them when they registered';

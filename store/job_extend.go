@@ -55,7 +55,7 @@ func (s *Store) extendPlan(ctx context.Context, tx pgx.Tx, t StepToken, p Extend
 		return ErrLeaseLost
 	}
 	plan := *job.Plan
-	plan.Notes, plan.More = p.Notes, false
+	plan.Notes, plan.More = p.Notes, p.More
 	text, err := json.Marshal(plan)
 	if err != nil {
 		return err

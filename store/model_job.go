@@ -178,7 +178,9 @@ type ExtendPlanParams struct {
 	// Tasks follow those that the Job has.
 	Tasks []PlannedTask
 	// Notes replace the plan's.
-	Notes      json.RawMessage
+	Notes json.RawMessage
+	// More says that further tasks follow once these have completed.
+	More       bool
 	Conditions []v1.Condition
 }
 

@@ -9,6 +9,18 @@ import (
 type Registry struct {
 	byName map[string]Workload
 	names  []string
+	more   Source // nil if there is none
+}
+
+// Source knows workloads that may come while the program runs.
+type Source interface {
+	Get(name string) (Workload, bool)
+	Names() []string
+}
+
+// With returns a registry that also knows the workloads of a source. Those of r come first.
+func (r *Registry) With(more Source) *Registry {
+	return &Registry{byName: r.byName, names: r.names, more: more}
 }
 
 // NewRegistry returns a registry of the given workloads. Two of one name are
@@ -29,8 +41,24 @@ func NewRegistry(ws ...Workload) *Registry {
 // Get returns the workload of that name.
 func (r *Registry) Get(name string) (Workload, bool) {
 	w, ok := r.byName[name]
+	if !ok && r.more != nil {
+		return r.more.Get(name)
+	}
 	return w, ok
 }
 
+// BuiltIn reports whether the workload is not one of a source.
+func (r *Registry) BuiltIn(name string) bool {
+	_, ok := r.byName[name]
+	return ok
+}
+
 // Names returns all names in ascending order. The caller must not change the slice.
-func (r *Registry) Names() []string { return r.names }
+func (r *Registry) Names() []string {
+	if r.more == nil {
+		return r.names
+	}
+	names := append(slices.Clone(r.names), r.more.Names()...)
+	slices.Sort(names)
+	return slices.Compact(names)
+}

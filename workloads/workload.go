@@ -146,6 +146,8 @@ type Extension struct {
 	Tasks []TaskPlan
 	// Notes replace the plan's.
 	Notes json.RawMessage
+	// More says that Extend is to be asked once more when these tasks have completed.
+	More bool
 	// Summary is a sentence for users about what was planned, "" for the usual one.
 	Summary string
 }

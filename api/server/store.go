@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
+	v1 "scimesh.dev/scimesh/api/v1"
 	"scimesh.dev/scimesh/store"
 )
 
@@ -53,6 +54,7 @@ type taskStore interface {
 
 type workerStore interface {
 	RegisterWorker(ctx context.Context, p store.RegisterWorkerParams) (store.Worker, error)
+	PutWorkload(ctx context.Context, name string, spec v1.WorkloadSpec) error
 	GetWorker(ctx context.Context, id uuid.UUID) (store.Worker, error)
 	ListWorkers(ctx context.Context, f store.WorkerFilter, p store.Page) (store.List[store.Worker], error)
 }

@@ -25,6 +25,9 @@ func (s handlers) RegisterWorker(ctx context.Context, req RegisterWorkerRequestO
 	if b.WorkerID != nil {
 		p.ID = *b.WorkerID
 	}
+	if err := s.takeWorkloads(ctx, b); err != nil {
+		return nil, err
+	}
 	w, err := s.store.RegisterWorker(ctx, p)
 	if err != nil {
 		return nil, err

@@ -97,6 +97,22 @@ type ArtifactRef = v1.ArtifactRef
 // Attempt defines model for Attempt.
 type Attempt = v1.Attempt
 
+// BroughtWorkload defines model for BroughtWorkload.
+type BroughtWorkload struct {
+	Description string   `json:"description"`
+	Inputs      []string `json:"inputs"`
+
+	// Name Also one of the worker's capabilities, and not the name of a built-in workload.
+	Name    string   `json:"name"`
+	Outputs []string `json:"outputs"`
+
+	// ParametersSchema JSON Schema of the parameters: an object without additional properties. A keyword that the coordinator does not check is refused.
+	ParametersSchema json.RawMessage `json:"parameters_schema"`
+
+	// Version Another description needs another version.
+	Version string `json:"version"`
+}
+
 // ClaimRequest defines model for ClaimRequest.
 type ClaimRequest struct {
 	// CachedInputs Inputs that the worker holds; tasks that read them are preferred.
@@ -289,6 +305,9 @@ type RegisterRequest struct {
 
 	// WorkerID The id that this worker was given before; it stays the same worker.
 	WorkerID *openapi_types.UUID `json:"worker_id,omitempty"`
+
+	// Workloads Workloads whose code the worker brings: the coordinator knows them from now on. Their plan and reduce steps are tasks, too.
+	Workloads []BroughtWorkload `json:"workloads,omitempty"`
 }
 
 // RegisterResponse defines model for RegisterResponse.

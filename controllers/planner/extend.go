@@ -32,7 +32,7 @@ func (r *Reconciler) extend(ctx context.Context, job store.Job, token store.Step
 	}
 	message := cmp.Or(extension.Summary, fmt.Sprintf("%d further tasks", len(extension.Tasks)))
 	err = r.store.ExtendPlan(ctx, token, store.ExtendPlanParams{
-		Tasks: plannedTasks(extension.Tasks, true), Notes: extension.Notes,
+		Tasks: plannedTasks(extension.Tasks, true), Notes: extension.Notes, More: extension.More,
 		Conditions: []v1.Condition{jobstep.Observed(job, v1.JobConditionPlanned, v1.ConditionTrue, v1.ReasonPlanned, message)},
 	})
 	if err != nil {

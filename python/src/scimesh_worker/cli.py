@@ -11,6 +11,7 @@ from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 from scimesh_worker.computation import Limits, describe
 from scimesh_worker.config import Config, machine_memory_mb, seconds
@@ -52,7 +53,7 @@ def main(arguments: list[str] | None = None) -> int:
         return _refuse(parser, [str(e)])
     except OSError as e:
         return _refuse(parser, [f"work dir: {e.strerror}"])
-    return _serve(config, work, log, described["engine"], described["golden"])
+    return _serve(config, work, log, described)
 
 
 def _refuse(parser: argparse.ArgumentParser, faults: list[str]) -> int:
@@ -61,15 +62,15 @@ def _refuse(parser: argparse.ArgumentParser, faults: list[str]) -> int:
     return USAGE
 
 
-def _serve(config: Config, work: WorkDir, log: Log, engine: str, golden: dict[str, str]) -> int:
+def _serve(config: Config, work: WorkDir, log: Log, described: dict[str, Any]) -> int:
     log.info(
         "worker starts",
         version=version("scimesh-worker"),
-        engine=engine,
+        engine=described["engine"],
         work_dir=str(work.path),
         workloads=config.workloads,
     )
-    worker = Worker(config, work, log, engine, golden)
+    worker = Worker(config, work, log, described)
     signals: list[int] = []
     asked = threading.Event()
 
@@ -141,7 +142,12 @@ def _parser() -> argparse.ArgumentParser:
     flag("name", "SCIMESH_WORKER_NAME", "", "name for people; default: the host's")
     flag("token-file", "SCIMESH_TOKEN_FILE", "", "file that holds the token")
     flag("work-dir", "SCIMESH_WORK_DIR", "", "folder of the identity and of running tasks, for one worker (required)")
-    flag("workloads", "SCIMESH_WORKLOADS", ",".join(BUILT_IN), "workloads to compute, separated by commas")
+    flag(
+        "workloads",
+        "SCIMESH_WORKLOADS",
+        ",".join(BUILT_IN),
+        "workloads that may run here, separated by commas; others than built-in ones are entry points",
+    )
     flag("concurrency", "SCIMESH_CONCURRENCY", "1", "tasks at once")
     flag("memory-mb", "SCIMESH_MEMORY_MB", "", "memory to announce; default: the machine's")
     flag("claim-wait", "SCIMESH_CLAIM_WAIT", "20s", "how long a claim waits at the coordinator for a task; 0 to 30s")

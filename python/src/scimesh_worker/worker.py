@@ -7,8 +7,10 @@ import threading
 import time
 from concurrent.futures import Future
 from contextlib import suppress
+from typing import Any
 from uuid import UUID
 
+from scimesh_worker.client.models.brought_workload import BroughtWorkload
 from scimesh_worker.client.models.register_request import RegisterRequest
 from scimesh_worker.client.models.register_request_golden import RegisterRequestGolden
 from scimesh_worker.client.types import UNSET
@@ -35,8 +37,8 @@ class Refused(WorkerError):
 class Worker:
     """Run it once. stop, hand_back and abort may come from other threads, in this order or any part of it."""
 
-    def __init__(self, config: Config, work: WorkDir, log: Log, engine: str, golden: dict[str, str]) -> None:
-        self._config, self._work, self._log, self._engine, self._golden = config, work, log, engine, golden
+    def __init__(self, config: Config, work: WorkDir, log: Log, described: dict[str, Any]) -> None:
+        self._config, self._work, self._log, self._described = config, work, log, described
         self._clean = Sanitizer(config.token)
         self._transport = Transport(config.coordinator_url, config.token, self._clean, 2 * config.concurrency + 2)
         self._coordinator = Coordinator(self._transport, self._clean, int(config.claim_wait))
@@ -257,6 +259,7 @@ class Worker:
             cpu_count=os.cpu_count() or 1,
             memory_mb=self._config.memory_mb,
             worker_id=known or UNSET,
-            engine=self._engine,
-            golden=RegisterRequestGolden.from_dict(self._golden),
+            engine=self._described["engine"],
+            golden=RegisterRequestGolden.from_dict(self._described["golden"]),
+            workloads=[BroughtWorkload.from_dict(w) for w in self._described["workloads"]] or UNSET,
         )

@@ -29,6 +29,8 @@ import (
 	"scimesh.dev/scimesh/reconcile"
 	"scimesh.dev/scimesh/store"
 	"scimesh.dev/scimesh/web"
+	"scimesh.dev/scimesh/workloads"
+	"scimesh.dev/scimesh/workloads/authored"
 )
 
 func newCoordinator(streams Streams) *cobra.Command {
@@ -121,10 +123,15 @@ func (c *coordinator) build(owner uuid.UUID) error {
 	return nil
 }
 
+// registry holds the workloads compiled in and those that workers bring.
+func (c *coordinator) registry() *workloads.Registry {
+	return builtinWith(c.config.MaxEdges).With(authored.NewSource(c.store.RegisteredWorkloads))
+}
+
 func (c *coordinator) buildControllers(owner uuid.UUID, blobs artifacts.Store, registry *prometheus.Registry) error {
 	var err error
 	c.manager, err = controllers.NewManager(controllers.Options{
-		Store: c.store, Artifacts: blobs, Workloads: builtinWith(c.config.MaxEdges), Owner: owner, Log: c.log, Registerer: registry,
+		Store: c.store, Artifacts: blobs, Workloads: c.registry(), Owner: owner, Log: c.log, Registerer: registry,
 		WorkerOfflineAfter: c.config.OfflineAfter,
 		Janitor: janitor.Config{
 			BlobGrace: c.config.BlobGrace, UnusedInputs: c.config.UnusedInputs, Events: c.config.EventRetention,
@@ -141,7 +148,7 @@ func (c *coordinator) buildServer(blobs artifacts.Store, registry *prometheus.Re
 		LeaseTTL: c.config.LeaseTTL,
 		Version:  wire.Version{Version: buildVersion(), Go: runtime.Version(), Schema: int64(migrations.Latest())},
 	}, server.Deps{
-		Store: c.store, Artifacts: blobs, Workloads: builtinWith(c.config.MaxEdges), Controllers: c.controllerStatus,
+		Store: c.store, Artifacts: blobs, Workloads: c.registry(), Controllers: c.controllerStatus,
 		Logger: c.log.Named("api"), Metrics: registry,
 	})
 	if err != nil {
@@ -161,7 +168,7 @@ func (c *coordinator) buildDashboard(blobs artifacts.Store, api http.Handler) er
 		OperatorToken: c.config.Token, PublicURL: c.config.PublicURL, Hosts: hosts,
 		TrustForwarded: c.config.TrustForwarded, Version: buildVersion(),
 	}, web.Deps{
-		Store: c.store, Artifacts: blobs, Workloads: builtin(), Controllers: c.controllerStatus,
+		Store: c.store, Artifacts: blobs, Workloads: c.registry(), Controllers: c.controllerStatus,
 		API: api, Logger: c.log.Named("web"),
 	})
 	if err != nil {

@@ -1,5 +1,7 @@
 """Contains all the data models used in inputs/outputs"""
 
+from .brought_workload import BroughtWorkload
+from .brought_workload_parameters_schema import BroughtWorkloadParametersSchema
 from .claim_request import ClaimRequest
 from .claimed_input import ClaimedInput
 from .claimed_task import ClaimedTask
@@ -22,6 +24,8 @@ from .task_phase import TaskPhase
 from .task_state import TaskState
 
 __all__ = (
+    "BroughtWorkload",
+    "BroughtWorkloadParametersSchema",
     "ClaimRequest",
     "ClaimedInput",
     "ClaimedTask",

@@ -9,6 +9,7 @@ from attrs import define as _attrs_define
 from ..types import UNSET, Unset
 
 if TYPE_CHECKING:
+    from ..models.brought_workload import BroughtWorkload
     from ..models.register_request_golden import RegisterRequestGolden
 
 
@@ -29,6 +30,8 @@ class RegisterRequest:
             its SMILES the SHA-256, in lowercase hexadecimal, of the bytes of two Morgan fingerprints (radius 2 with 2048
             bits, then radius 4 with 8192 bits; bit i is bit i % 8 of byte i / 8), or the word refused. A wrong or missing
             answer is refused. Without the field, the engine counts as another one that has proved nothing.
+        workloads (list[BroughtWorkload] | Unset): Workloads whose code the worker brings: the coordinator knows them
+            from now on. Their plan and reduce steps are tasks, too.
     """
 
     name: str
@@ -38,6 +41,7 @@ class RegisterRequest:
     worker_id: UUID | Unset = UNSET
     engine: str | Unset = UNSET
     golden: RegisterRequestGolden | Unset = UNSET
+    workloads: list[BroughtWorkload] | Unset = UNSET
 
     def to_dict(self) -> dict[str, Any]:
         name = self.name
@@ -58,6 +62,13 @@ class RegisterRequest:
         if not isinstance(self.golden, Unset):
             golden = self.golden.to_dict()
 
+        workloads: list[dict[str, Any]] | Unset = UNSET
+        if not isinstance(self.workloads, Unset):
+            workloads = []
+            for workloads_item_data in self.workloads:
+                workloads_item = workloads_item_data.to_dict()
+                workloads.append(workloads_item)
+
         field_dict: dict[str, Any] = {}
 
         field_dict.update(
@@ -74,11 +85,14 @@ class RegisterRequest:
             field_dict["engine"] = engine
         if golden is not UNSET:
             field_dict["golden"] = golden
+        if workloads is not UNSET:
+            field_dict["workloads"] = workloads
 
         return field_dict
 
     @classmethod
     def from_dict(cls, src_dict: Mapping[str, Any]) -> Self:
+        from ..models.brought_workload import BroughtWorkload
         from ..models.register_request_golden import RegisterRequestGolden
 
         d = dict(src_dict)
@@ -106,6 +120,15 @@ class RegisterRequest:
         else:
             golden = RegisterRequestGolden.from_dict(_golden)
 
+        _workloads = d.pop("workloads", UNSET)
+        workloads: list[BroughtWorkload] | Unset = UNSET
+        if _workloads is not UNSET:
+            workloads = []
+            for workloads_item_data in _workloads:
+                workloads_item = BroughtWorkload.from_dict(workloads_item_data)
+
+                workloads.append(workloads_item)
+
         register_request = cls(
             name=name,
             capabilities=capabilities,
@@ -114,6 +137,7 @@ class RegisterRequest:
             worker_id=worker_id,
             engine=engine,
             golden=golden,
+            workloads=workloads,
         )
 
         return register_request
