@@ -124,7 +124,7 @@ func waitForStats(t testing.TB, conn *pgx.Conn, updates int64) {
 // rounds: so full-page images, which come once after each checkpoint, and
 // whatever else the server does meanwhile, do not count.
 func TestCycleWritesLittleWAL(t *testing.T) {
-	const leaseLimit, wholeLimit = 2048, 3072 // bytes
+	const leaseLimit, wholeLimit = 1536, 2304 // bytes
 	const rounds, cycles = 8, 50
 	url := storetest.NewDatabase(t)
 	conn := storetest.Conn(t, url)

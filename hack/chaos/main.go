@@ -5,6 +5,11 @@
 // come to the bytes of a single process, and the database must stay sound.
 //
 //	go run ./hack/chaos -binary bin/scimesh -manifest job.yaml -job NAME -for 30m
+//
+// With -takeover it measures instead how long the platform takes to go on
+// after a coordinator was killed, a worker was lost, and PostgreSQL was restarted.
+//
+//	go run ./hack/chaos -binary bin/scimesh -takeover
 package main
 
 import (
@@ -30,6 +35,7 @@ type options struct {
 	workers                    int
 	during                     time.Duration
 	seed                       uint64
+	takeover                   bool
 }
 
 func main() {
@@ -41,15 +47,20 @@ func main() {
 	flag.IntVar(&o.workers, "workers", 3, "worker processes")
 	flag.DurationVar(&o.during, "for", 10*time.Minute, "begin another round until so much time has passed")
 	flag.Uint64Var(&o.seed, "seed", uint64(time.Now().UnixNano()), "seed of the faults")
+	flag.BoolVar(&o.takeover, "takeover", false, "measure takeovers, and run no job")
 	flag.Parse()
-	if o.manifest == "" || o.job == "" {
+	if !o.takeover && (o.manifest == "" || o.job == "") {
 		flag.Usage()
 		os.Exit(2)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	log := zap.Must(zap.NewDevelopment()).Sugar()
-	if err := run(ctx, o, log); err != nil {
+	act := run
+	if o.takeover {
+		act = runTakeovers
+	}
+	if err := act(ctx, o, log); err != nil {
 		log.Fatal(err)
 	}
 }
