@@ -281,7 +281,7 @@ func (t *takeovers) ofDatabase(ctx context.Context) error {
 	begin := time.Now()
 	err := poll(ctx, func() (bool, error) {
 		_, err := t.claim(ctx)
-		return err == nil, nil //nolint:nilerr // until it is served again
+		return err == nil, nil // until it is served again
 	})
 	t.report("PostgreSQL accepts connections, the coordinator serves claims", time.Since(begin), maxDatabase)
 	return err
