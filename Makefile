@@ -73,6 +73,11 @@ bench-queue: ## Measure the task queue beside raw SQL and River (ARGS="-workers 
 	@hack/bootstrap postgres
 	@go run ./hack/bench/queue $(ARGS)
 
+.PHONY: bench-system
+bench-system: ## Measure searches and graphs by two workers beside one process and RDKit (ARGS="-input molecules.tsv.gz")
+	@mkdir -p .cache
+	@go run ./hack/bench/system $(ARGS)
+
 .PHONY: bench-memory
 bench-memory: ## Measure the memory of a coordinator that plans 1 GB, and of workers
 	@hack/bootstrap postgres
