@@ -20,7 +20,7 @@ CREATE DOMAIN job_status AS text
 CREATE DOMAIN task_status AS text
     CHECK (VALUE IN ('pending', 'leased', 'running', 'completed', 'failed', 'cancelled'));
 CREATE DOMAIN artifact_kind AS text
-    CHECK (VALUE IN ('input', 'shard', 'partial_result', 'final_result', 'rejects', 'log'));
+    CHECK (VALUE IN ('input', 'shard', 'partial_result', 'final_result', 'rejects', 'output', 'log'));
 
 CREATE TABLE workers (
     id                   uuid PRIMARY KEY,

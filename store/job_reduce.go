@@ -44,6 +44,11 @@ func (s *Store) FinishReduce(ctx context.Context, t StepToken, p FinishReducePar
 			}
 			rejects = &artifact
 		}
+		for _, f := range p.Outputs {
+			if _, err := insertJobArtifact(ctx, tx, job.ID, v1.ArtifactOutput, f, job.ReadAt); err != nil {
+				return err
+			}
+		}
 		ledger, err := json.Marshal(p.Ledger)
 		if err != nil {
 			return err

@@ -191,6 +191,8 @@ type FinishReduceParams struct {
 	Ledger     v1.Ledger
 	Rejects    *FileRef
 	RejectRows int64
+	// Outputs are files beside the result, with different names.
+	Outputs    []FileRef
 	Conditions []v1.Condition
 }
 

@@ -9,7 +9,7 @@ import (
 	"scimesh.dev/scimesh/store"
 )
 
-var artifactKinds = []v1.ArtifactKind{v1.ArtifactInput, v1.ArtifactShard, v1.ArtifactPartial, v1.ArtifactFinal, v1.ArtifactRejects, v1.ArtifactLog}
+var artifactKinds = []v1.ArtifactKind{v1.ArtifactInput, v1.ArtifactShard, v1.ArtifactPartial, v1.ArtifactFinal, v1.ArtifactRejects, v1.ArtifactOutput, v1.ArtifactLog}
 
 type artifactsView struct {
 	Artifacts []store.Artifact

@@ -201,6 +201,8 @@ type ReduceRequest struct {
 	Tasks    int
 	Partials iter.Seq2[Partial, error]
 	Files    Files
+	// Formats are the files wanted beside the result, of those that Describe names.
+	Formats []string
 	// TempDir is a folder for temporary files, "" for the system's.
 	TempDir string
 }
@@ -213,4 +215,6 @@ type ReduceResult struct {
 	Rejects *File // rejects.csv, nil if no row was rejected
 	// RejectRows is the number of data rows in Rejects.
 	RejectRows int64
+	// Outputs are the files of ReduceRequest.Formats, in their order.
+	Outputs []File
 }

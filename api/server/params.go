@@ -59,7 +59,7 @@ func workerPhases(p []v1.WorkerPhase) error {
 }
 
 func artifactKinds(k []v1.ArtifactKind) error {
-	return oneOf("kind", k, v1.ArtifactInput, v1.ArtifactShard, v1.ArtifactPartial, v1.ArtifactFinal, v1.ArtifactRejects, v1.ArtifactLog)
+	return oneOf("kind", k, v1.ArtifactInput, v1.ArtifactShard, v1.ArtifactPartial, v1.ArtifactFinal, v1.ArtifactRejects, v1.ArtifactOutput, v1.ArtifactLog)
 }
 
 // isDryRun reads the parameter dryRun.

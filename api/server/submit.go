@@ -13,6 +13,7 @@ import (
 	v1 "scimesh.dev/scimesh/api/v1"
 	"scimesh.dev/scimesh/api/wire"
 	"scimesh.dev/scimesh/store"
+	"scimesh.dev/scimesh/workloads"
 )
 
 // CreateJob creates a Job.
@@ -99,6 +100,7 @@ func (s *Server) prepare(m v1.JobManifest, opts v1.ValidateOptions) (store.Creat
 	if w, ok := s.workloads.Get(job.Spec.Workload); ok {
 		parameters, faults := w.Validate(spec.Child("parameters"), job.Spec.Parameters)
 		errs = append(errs, faults...)
+		errs = append(errs, workloads.ValidateFormats(w, spec.Child("output", "formats"), job.Spec.Output.Formats)...)
 		job.Spec.Parameters = parameters
 		version = w.Describe().Version
 	} else if job.Spec.Workload != "" {

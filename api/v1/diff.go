@@ -44,6 +44,7 @@ func immutableDiff(a, b *JobSpec) []string {
 	differ("spec.input", !reflect.DeepEqual(a.Input, b.Input))
 	out = append(out, parameterDiff(a.Parameters, b.Parameters)...)
 	differ("spec.sharding.rows", a.Sharding.Rows != b.Sharding.Rows)
+	differ("spec.output.formats", !slices.Equal(a.Output.Formats, b.Output.Formats))
 	differ("spec.engine", a.Engine != b.Engine)
 	differ("spec.maxAttempts", a.MaxAttempts != b.MaxAttempts)
 	return out

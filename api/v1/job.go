@@ -25,6 +25,8 @@ type JobSpec struct {
 	// Parameters belong to the workload, which validates them.
 	Parameters json.RawMessage `json:"parameters,omitempty"`
 	Sharding   Sharding        `json:"sharding,omitzero"`
+	// Output asks for more files than the result.
+	Output JobOutput `json:"output,omitzero"`
 	// MaxAttempts bounds the failed attempts of one task, and separately its
 	// lost leases. Default 3, at most 100.
 	MaxAttempts int32 `json:"maxAttempts,omitempty"`
@@ -43,6 +45,12 @@ type JobSpec struct {
 	// TTLSecondsAfterFinished deletes the Job that many seconds after it
 	// ended; 0 keeps it.
 	TTLSecondsAfterFinished int64 `json:"ttlSecondsAfterFinished,omitempty"`
+}
+
+// JobOutput asks for more files than the result.
+type JobOutput struct {
+	// Formats are names of what the workload can also make of the result, each once.
+	Formats []string `json:"formats,omitempty"`
 }
 
 // JobInput says where the data is, by exactly one field, and how it is to be read.

@@ -144,6 +144,7 @@ const (
 	ArtifactPartial ArtifactKind = "partial_result"
 	ArtifactFinal   ArtifactKind = "final_result"
 	ArtifactRejects ArtifactKind = "rejects"
+	ArtifactOutput  ArtifactKind = "output"
 	ArtifactLog     ArtifactKind = "log"
 )
 
@@ -206,6 +207,15 @@ type WorkloadSpec struct {
 	// Inputs are the accepted forms of the input, outputs the files that come out.
 	Inputs  []string `json:"inputs"`
 	Outputs []string `json:"outputs"`
+	// Formats are what spec.output.formats may name.
+	Formats []OutputFormat `json:"formats,omitempty"`
+}
+
+// OutputFormat is a file that a workload makes beside the result, on request.
+type OutputFormat struct {
+	Name        string `json:"name"`
+	Filename    string `json:"filename"`
+	Description string `json:"description"`
 }
 
 // ControllerStatus is the health of one reconciler in one coordinator.

@@ -24,6 +24,7 @@ func (r *Reconciler) makePlan(ctx context.Context, job store.Job) (store.FinishP
 			"this coordinator does not have the workload %q", job.Spec.Workload)
 	}
 	parameters, faults := w.Validate(field.NewPath("spec", "parameters"), job.Spec.Parameters)
+	faults = append(faults, workloads.ValidateFormats(w, field.NewPath("spec", "output", "formats"), job.Spec.Output.Formats)...)
 	if len(faults) > 0 {
 		return store.FinishPlanningParams{}, workloads.Errorf(workloads.ReasonInvalidParameters, "%v", faults.ToAggregate())
 	}

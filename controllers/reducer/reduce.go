@@ -51,7 +51,7 @@ func (r *Reconciler) merge(ctx context.Context, job store.Job) (workloads.Reduce
 	files := blobfiles.Files{Store: r.artifacts}
 	req := workloads.ReduceRequest{
 		Parameters: parameters, Shared: job.Plan.Shared, Notes: job.Plan.Notes, RowsRead: job.Plan.RowsRead,
-		Tasks: int(job.Tasks.Total), Partials: files.Partials(ctx, r.store, job.ID), Files: files,
+		Tasks: int(job.Tasks.Total), Partials: files.Partials(ctx, r.store, job.ID), Files: files, Formats: job.Spec.Output.Formats,
 	}
 	if rejects := job.Plan.Rejects; rejects != nil {
 		req.PlanRejects = files.Opener(artifacts.Blob{SHA256: rejects.SHA256, SizeBytes: rejects.SizeBytes})
@@ -67,6 +67,9 @@ func finishParams(job store.Job, result workloads.ReduceResult) store.FinishRedu
 			jobstep.Observed(job, v1.JobConditionReduced, v1.ConditionTrue, v1.ReasonReduced, message),
 			jobstep.Observed(job, v1.JobConditionComplete, v1.ConditionTrue, v1.ReasonReduced, message),
 		},
+	}
+	for _, f := range result.Outputs {
+		params.Outputs = append(params.Outputs, blobfiles.Ref(f))
 	}
 	if result.Rejects != nil {
 		rejects := blobfiles.Ref(*result.Rejects)

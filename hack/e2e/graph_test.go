@@ -21,6 +21,7 @@ kind: Job
 metadata: {name: %s, labels: {suite: e2e}}
 spec:
   workload: similarity-graph
+  output: {formats: [clusters, graphml]}
   input: {path: %s}
   parameters: %s
 `, name, path, parameters)
@@ -29,6 +30,14 @@ spec:
 		t.Fatal(err)
 	}
 	return file
+}
+
+// localGraph runs a graph in one process; files beside the result go to a folder.
+func localGraph(t *testing.T, p *platform.Platform, manifest, dir string) []byte {
+	t.Helper()
+	out := filepath.Join(t.TempDir(), "local.csv")
+	scimesh(t, p, "run", "-f", manifest, "-o", out, "--output-dir", dir)
+	return read(t, out)
 }
 
 // The final file does not depend on the blocks, on the workers, or on the order
@@ -45,16 +54,24 @@ func TestADistributedGraphIsThatOfOneProcess(t *testing.T) {
 		"dissimilar": `threshold: "0.1", threshold_direction: less, max_rows: 300`,
 	} {
 		var want []byte
+		dir := t.TempDir()
 		for _, size := range []int{1000, 130, 40} {
 			name := fmt.Sprintf("%s-b%d", label, size)
 			manifest := graph(t, name, path, fmt.Sprintf("{%s, block_size: %d}", parameters, size))
 			if want == nil {
-				want = local(t, p, manifest)
+				want = localGraph(t, p, manifest, dir)
 			}
 			scimesh(t, p, "apply", "-f", manifest)
 			scimesh(t, p, "wait", "job/"+name, "--timeout", "3m")
 			if got := download(t, p, name); !bytes.Equal(got, want) {
 				t.Errorf("%s: the distributed result has %d bytes and differs from that of one process, which has %d", name, len(got), len(want))
+			}
+			for format, file := range map[string]string{"clusters": "clusters.csv", "graphml": "graph.graphml"} {
+				out := filepath.Join(t.TempDir(), file)
+				scimesh(t, p, "download", "job/"+name, "--format", format, "-o", out)
+				if got := read(t, out); !bytes.Equal(got, read(t, filepath.Join(dir, file))) {
+					t.Errorf("%s: the file %s of %d bytes differs from that of one process", name, file, len(got))
+				}
 			}
 		}
 		if bytes.Count(want, []byte("\r\n")) < 100 {
@@ -71,7 +88,7 @@ func TestAGraphSurvivesKilledProcesses(t *testing.T) {
 	boss := coordinator(t, p)
 	c := newClient(t, p)
 	manifest := graph(t, "killed", molecules(t, 3000), `{threshold: "0.3", block_size: 500}`)
-	want := local(t, p, manifest)
+	want := localGraph(t, p, manifest, t.TempDir())
 	workers := []*platform.Process{worker(t, p, "worker-0"), worker(t, p, "worker-1")}
 	scimesh(t, p, "apply", "-f", manifest)
 

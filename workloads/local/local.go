@@ -33,6 +33,9 @@ type Request struct {
 	// Output gets the result, and Rejects, if not nil, the rejects, once both
 	// are known to be whole.
 	Output, Rejects io.Writer
+	// Formats are the files wanted beside the result; Outputs get them.
+	Formats []string
+	Outputs map[string]io.Writer
 	// Order, if not nil, is a permutation of so many numbers: the order in which
 	// the tasks of a stage are computed; it must not matter.
 	Order func(tasks int) []int
@@ -92,7 +95,7 @@ func (r *runner) extend(ctx context.Context) error {
 	if !ok {
 		return fmt.Errorf("workload %s planned more tasks than it can", r.req.Workload.Name())
 	}
-	extension, err := staged.Extend(ctx, workloads.ExtendRequest(r.reduceRequest()))
+	extension, err := staged.Extend(ctx, r.extendRequest())
 	if err != nil {
 		return err
 	}
@@ -168,11 +171,19 @@ func (r *runner) openInput(ctx context.Context, i int) (io.ReadCloser, error) {
 	return r.req.OpenChunk(ctx, r.req.Plan.Chunks[i])
 }
 
+func (r *runner) extendRequest() workloads.ExtendRequest {
+	all := r.reduceRequest()
+	return workloads.ExtendRequest{
+		Parameters: all.Parameters, Shared: all.Shared, Notes: all.Notes, RowsRead: all.RowsRead, PlanRejects: all.PlanRejects,
+		Tasks: all.Tasks, Partials: all.Partials, Files: all.Files, TempDir: all.TempDir,
+	}
+}
+
 func (r *runner) reduceRequest() workloads.ReduceRequest {
 	req := workloads.ReduceRequest{
 		Parameters: r.req.Plan.Parameters,
 		Shared:     r.tasks.Shared, Notes: r.tasks.Notes, RowsRead: r.tasks.RowsRead,
-		Tasks: len(r.partials), Partials: r.all(), Files: r.dir, TempDir: r.dir.path,
+		Tasks: len(r.partials), Partials: r.all(), Files: r.dir, TempDir: r.dir.path, Formats: r.req.Formats,
 	}
 	if rejects := r.tasks.Rejects; rejects != nil {
 		req.PlanRejects = r.opener(*rejects)
@@ -200,6 +211,11 @@ func (r *runner) opener(f workloads.File) func(context.Context) (io.ReadCloser, 
 func (r *runner) deliver(result workloads.ReduceResult) error {
 	if err := r.copyTo(r.req.Output, &result.Result); err != nil {
 		return err
+	}
+	for i := range result.Outputs {
+		if err := r.copyTo(r.req.Outputs[r.req.Formats[i]], &result.Outputs[i]); err != nil {
+			return err
+		}
 	}
 	return r.copyTo(r.req.Rejects, result.Rejects)
 }

@@ -38,6 +38,21 @@ const parametersSchema = `{
   }
 }`
 
+// Names of the files that are made on request.
+const (
+	formatGraphML    = "graphml"
+	formatNodes      = "nodes"
+	formatComponents = "components"
+	formatClusters   = "clusters"
+)
+
+var formats = []v1.OutputFormat{
+	{Name: formatGraphML, Filename: "graph.graphml", Description: "The graph in GraphML: nodes with SMILES, edges with similarity"},
+	{Name: formatNodes, Filename: "nodes.csv", Description: "id,smiles,degree,component: all molecules, in the order of the input"},
+	{Name: formatComponents, Filename: "components.csv", Description: "component,size,id: connected components, the largest first"},
+	{Name: formatClusters, Filename: "clusters.csv", Description: "cluster,size,id,centroid: Butina clusters at the threshold"},
+}
+
 // Options configure the workload.
 type Options struct {
 	// MaxEdges is how many edges a Job may be expected to have; 0 is DefaultMaxEdges.
@@ -77,5 +92,6 @@ func (w *Workload) Describe() v1.WorkloadSpec {
 			"result.csv: source_id,target_id,similarity",
 			"rejects.csv: row,chembl_id,reason",
 		},
+		Formats: formats,
 	}
 }

@@ -2,6 +2,7 @@ package similaritygraph_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -27,7 +29,8 @@ root, table = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
 sys.path.insert(0, str(root / "hack" / "oracle"))
 import reference as ref
 import reference_graph as graph
-from rdkit import RDConfig, rdBase
+from rdkit import Chem, DataStructs, RDConfig, rdBase
+from rdkit.ML.Cluster import Butina
 rdBase.DisableLog("rdApp.*")
 
 lines = (pathlib.Path(RDConfig.RDDataDir) / "NCI" / "first_5K.smi").read_text().split("\n")[:2000]
@@ -44,7 +47,17 @@ for p in json.load(sys.stdin):
     out = io.BytesIO()
     ledger = graph.graph(table.read_bytes(), graph.Parameters(**p), out)
     answers.append({"csv": out.getvalue().decode(), "ledger": vars(ledger)})
-json.dump(answers, sys.stdout)
+
+def clusters(threshold, max_rows):
+    rows = [(r.id, Chem.MolFromSmiles(r.smiles)) for r in list(ref.read_table(table.read_bytes()))[:max_rows] if r.smiles]
+    ids = [i for i, mol in rows if mol]
+    fps = [graph.MORGAN.GetFingerprint(mol) for _, mol in rows if mol]
+    distances = []
+    for i in range(1, len(fps)):
+        distances.extend(1 - s for s in DataStructs.BulkTanimotoSimilarity(fps[i], fps[:i]))
+    return [[ids[i] for i in c] for c in Butina.ClusterData(distances, len(fps), 1 - threshold, isDistData=True)]
+
+json.dump({"graphs": answers, "clusters": clusters(0.3501, 700)}, sys.stdout)
 `
 
 // combinations are the graphs to compare.
@@ -97,10 +110,14 @@ func TestAgreesWithTheReferenceInPython(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var answers []answer
-	if err := json.Unmarshal(out, &answers); err != nil || len(answers) != len(combinations) {
-		t.Fatalf("%d answers, %v", len(answers), err)
+	var got struct {
+		Graphs   []answer
+		Clusters [][]string
 	}
+	if err := json.Unmarshal(out, &got); err != nil || len(got.Graphs) != len(combinations) {
+		t.Fatalf("%d answers, %v", len(got.Graphs), err)
+	}
+	answers := got.Graphs
 	in, err := os.ReadFile(table)
 	if err != nil {
 		t.Fatal(err)
@@ -109,6 +126,50 @@ func TestAgreesWithTheReferenceInPython(t *testing.T) {
 		t.Run(parameters, func(t *testing.T) {
 			compare(t, in, parameters, []int64{100_000, 1000, 170}[i%3], answers[i])
 		})
+	}
+	t.Run("Butina clusters", func(t *testing.T) { compareClusters(t, in, got.Clusters) })
+}
+
+// compareClusters compares with RDKit's clusters of the first 700 rows, at a
+// threshold that no similarity equals. RDKit lists the centroid first.
+func compareClusters(t *testing.T, in []byte, want [][]string) {
+	t.Helper()
+	w := similaritygraph.New(similaritygraph.Options{})
+	valid, errs := w.Validate(field.NewPath("p"), json.RawMessage(`{"threshold":"0.3501","max_rows":700}`))
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	var clusters bytes.Buffer
+	_, err := local.Run(t.Context(), local.Request{
+		Workload: w, TempDir: t.TempDir(), Threads: 2, Output: io.Discard,
+		Formats: []string{"clusters"}, Outputs: map[string]io.Writer{"clusters": &clusters},
+		Plan: workloads.PlanRequest{
+			Open:       func(context.Context) (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(in)), nil },
+			Parameters: valid, Sharding: v1.Sharding{Rows: 200},
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	place := map[string]int{} // in the input
+	for i, line := range strings.Split(string(in), "\r\n") {
+		if f := strings.Split(line, "\t"); len(f) == 3 && place[f[2]] == 0 {
+			place[f[2]] = i
+		}
+	}
+	text := "cluster,size,id,centroid\r\n"
+	large := 0
+	for i, members := range want {
+		slices.SortFunc(members[1:], func(a, b string) int { return cmp.Compare(place[a], place[b]) })
+		for k, id := range members {
+			text += fmt.Sprintf("%d,%d,%s,%t\r\n", i+1, len(members), id, k == 0)
+		}
+		if len(members) > 3 {
+			large++
+		}
+	}
+	if clusters.String() != text || large < 10 {
+		t.Errorf("%d large clusters; the file differs from RDKit's %s", large, firstDifference(clusters.String(), text))
 	}
 }
 

@@ -48,6 +48,7 @@ type reducer struct {
 	rejects   *shards.RejectsMerger
 	ledger    v1.Ledger
 
+	blocks  []workloads.Partial
 	sources []extsort.Open[edge] // of the pairs of blocks
 	pairs   int64
 	edges   int64
@@ -108,6 +109,7 @@ func (r *reducer) block(partial workloads.Partial) error {
 		return broken(r.ctx, partial, workloads.Errorf(workloads.ReasonPartialCorrupt, "%d molecules, and %d when the pairs were planned", l.Scored, want))
 	}
 	shards.AddLedger(&r.ledger, l)
+	r.blocks = append(r.blocks, partial)
 	return nil
 }
 
@@ -176,12 +178,20 @@ func (r *reducer) finish() (workloads.ReduceResult, error) {
 	if err := out.Add(csvfile.AppendRecord(nil, "source_id", "target_id", "similarity"), "", nil, ""); err != nil {
 		return workloads.ReduceResult{}, err
 	}
-	merger := extsort.Merger[edge]{Dir: r.req.TempDir, Compare: compareEdges, Codec: edgeCodec}
 	w := &resultWriter{out: &out}
-	if err := merger.Merge(r.ctx, r.sources, w.edge); err != nil {
+	shape := newShape(r.ledger.Scored, r.req.Formats)
+	err := r.merge(func(e edge) error {
+		shape.join(e)
+		return w.edge(e)
+	})
+	if err != nil {
 		return workloads.ReduceResult{}, err
 	}
 	r.edges = w.edges
+	outputs, err := r.writeFormats(shape)
+	if err != nil {
+		return workloads.ReduceResult{}, err
+	}
 	rejects, err := r.rejects.Commit()
 	if err != nil {
 		return workloads.ReduceResult{}, err
@@ -193,7 +203,14 @@ func (r *reducer) finish() (workloads.ReduceResult, error) {
 	r.ledger.PairsChecked = r.pairs
 	return workloads.ReduceResult{
 		Result: result, Rows: r.edges, Ledger: r.ledger, Rejects: rejects, RejectRows: r.rejects.Rows(),
+		Outputs: outputs,
 	}, nil
+}
+
+// merge calls emit with all edges in the order of the result.
+func (r *reducer) merge(emit func(edge) error) error {
+	merger := extsort.Merger[edge]{Dir: r.req.TempDir, Compare: compareEdges, Codec: edgeCodec}
+	return merger.Merge(r.ctx, r.sources, emit)
 }
 
 // resultWriter writes the final file.

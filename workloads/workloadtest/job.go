@@ -186,7 +186,11 @@ func (j *Job) Extend(partials [][]byte) error {
 
 // ExtendRequest returns the request to plan the second stage.
 func (j *Job) ExtendRequest(partials [][]byte) workloads.ExtendRequest {
-	return workloads.ExtendRequest(j.ReduceRequest(partials))
+	r := j.ReduceRequest(partials)
+	return workloads.ExtendRequest{
+		Parameters: r.Parameters, Shared: r.Shared, Notes: r.Notes, RowsRead: r.RowsRead, PlanRejects: r.PlanRejects,
+		Tasks: r.Tasks, Partials: r.Partials, Files: r.Files, TempDir: r.TempDir,
+	}
 }
 
 // Outcome is the end of a Job with its files' bytes.

@@ -21,6 +21,7 @@ type downloadOptions struct {
 	*session
 	output  string
 	rejects bool
+	format  string
 	force   bool
 
 	ref ref
@@ -31,8 +32,9 @@ func newDownload(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "download job/NAME | task/NAME | artifact/ID",
 		Short: "Download the result of a job, its rejects, or any artifact",
-		Long: `Download the final file of a job, with --rejects the rows that it rejected, the
-partial result of a task, or any artifact.
+		Long: `Download the final file of a job, with --rejects the rows that it rejected, with
+--format a file that it made beside its result, the partial result of a task, or any
+artifact.
 
 A download that broke off goes on where it stopped. The file appears under its
 name once it is whole and its SHA-256 is right; until then it is FILE.part. A file
@@ -49,6 +51,7 @@ what the artifact is called, in this folder.`,
 	flags := cmd.Flags()
 	flags.StringVarP(&o.output, "output", "o", "", "file to write, or - for standard output")
 	flags.BoolVar(&o.rejects, "rejects", false, "the rows that the job rejected")
+	flags.StringVar(&o.format, "format", "", "a file beside the result, of those that spec.output.formats asked for")
 	flags.BoolVarP(&o.force, "force", "f", false, "replace a file of other bytes")
 	return cmd
 }
@@ -67,8 +70,13 @@ func (o *downloadOptions) Complete(args []string) error {
 
 // Validate checks that the flags go with it.
 func (o *downloadOptions) Validate() error {
-	if o.rejects && o.ref.kind != jobKind {
+	switch {
+	case o.rejects && o.ref.kind != jobKind:
 		return errors.New("--rejects: goes with a job")
+	case o.format != "" && o.ref.kind != jobKind:
+		return errors.New("--format: goes with a job")
+	case o.format != "" && o.rejects:
+		return errors.New("--format: one file at a time, and --rejects names another")
 	}
 	return nil
 }
@@ -167,6 +175,9 @@ func (o *downloadOptions) find(ctx context.Context, c *client.Client) (source, e
 		}
 		if o.rejects {
 			return rejectsOf(job)
+		}
+		if o.format != "" {
+			return outputOf(ctx, c, job, o.format)
 		}
 		return resultOf(job)
 	case taskKind:

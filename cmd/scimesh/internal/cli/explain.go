@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -106,10 +107,14 @@ func (o *explainOptions) printWorkload(w v1.Workload) {
 	}
 	fmt.Fprintf(o.Out, "WORKLOAD:  %s, version %s\n\n%s\n", printer.Safe(w.Metadata.Name), printer.Safe(w.Spec.Version),
 		printer.SafeLines(schema.Wrap(w.Spec.Description, "", o.textWidth())))
+	outputs := slices.Clone(w.Spec.Outputs)
+	for _, f := range w.Spec.Formats {
+		outputs = append(outputs, fmt.Sprintf("%s, if spec.output.formats names %s: %s", f.Filename, f.Name, f.Description))
+	}
 	for _, part := range []struct {
 		title string
 		items []string
-	}{{"INPUTS", w.Spec.Inputs}, {"OUTPUTS", w.Spec.Outputs}} {
+	}{{"INPUTS", w.Spec.Inputs}, {"OUTPUTS", outputs}} {
 		fmt.Fprintf(o.Out, "%s:\n", part.title)
 		for _, item := range part.items {
 			fmt.Fprintf(o.Out, "  %s\n", printer.Safe(item))

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	v1 "scimesh.dev/scimesh/api/v1"
+	"scimesh.dev/scimesh/workloads"
 )
 
 // manifest is one Job of a file, with its defaults, checked as far as that
@@ -204,7 +205,7 @@ func checkWorkload(spec v1.JobSpec) field.ErrorList {
 		return nil
 	}
 	_, faults := w.Validate(path.Child("parameters"), spec.Parameters)
-	return faults
+	return append(faults, workloads.ValidateFormats(w, path.Child("output", "formats"), spec.Output.Formats)...)
 }
 
 // duplicates names the Jobs that are there twice.

@@ -26,6 +26,7 @@ type runOptions struct {
 	manifestFiles
 	output  string
 	rejects string
+	outputs string
 	tempDir string
 	threads int
 	verbose bool
@@ -51,6 +52,7 @@ no row is rejected, the file of --rejects is empty.`,
 	flags.StringVar(&o.input, "input", "", "file to read instead of the input that the job names")
 	flags.StringVarP(&o.output, "output", "o", "", "file of the result, or - for standard output (required)")
 	flags.StringVar(&o.rejects, "rejects", "", "file of the rows that were rejected")
+	flags.StringVar(&o.outputs, "output-dir", "", "folder of the files that spec.output.formats asks for")
 	flags.StringVar(&o.tempDir, "temp-dir", "", "where the shards are written (default: the system's)")
 	flags.IntVar(&o.threads, "threads", runtime.GOMAXPROCS(0), "threads that compute")
 	flags.BoolVarP(&o.verbose, "verbose", "v", false, "print the logs of the tasks")
@@ -110,6 +112,11 @@ func (o *runOptions) Run(ctx context.Context) error {
 	}
 	defer rejects.abort()
 	req.Output, req.Rejects = out, rejects
+	outputs, err := o.createOutputs(&req)
+	if err != nil {
+		return err
+	}
+	defer outputs.abort()
 
 	display := o.display()
 	defer display.Close()
@@ -121,7 +128,7 @@ func (o *runOptions) Run(ctx context.Context) error {
 		}
 		return &exitError{code: ExitError, err: fmt.Errorf("job %s: %w", m.job.Metadata.Name, err)}
 	}
-	if err := errors.Join(out.commit(), rejects.commit()); err != nil {
+	if err := errors.Join(out.commit(), rejects.commit(), outputs.commit()); err != nil {
 		return err
 	}
 	l := result.Ledger
@@ -147,7 +154,7 @@ func (o *runOptions) request(m manifest) (local.Request, error) {
 		}
 		return local.Request{}, errors.New(strings.Join(lines, "\n"))
 	}
-	req := local.Request{Workload: w, TempDir: o.tempDir, Threads: o.threads}
+	req := local.Request{Workload: w, TempDir: o.tempDir, Threads: o.threads, Formats: spec.Output.Formats}
 	req.Plan = workloads.PlanRequest{Parameters: parameters, Sharding: spec.Sharding, Chunks: spec.Input.Chunks, Layout: spec.Input.InputLayout}
 	switch {
 	case m.input != "":
