@@ -5,6 +5,7 @@ package main
 import (
 	"bytes"
 	"context"
+	_ "embed" // for the Python program
 	"fmt"
 	"os/exec"
 	"strconv"
@@ -74,25 +75,9 @@ func share(part, whole time.Duration) float64 { return 100 * part.Seconds() / ma
 
 // search is the first search in one Python process, over the first rows. It
 // prints how many it scored and the seconds it took, without starting Python.
-const search = `
-import csv, gzip, heapq, itertools, sys, time
-from rdkit import Chem, DataStructs, rdBase
-from rdkit.Chem import rdFingerprintGenerator
-rdBase.DisableLog("rdApp.*")
-path, rows, query = sys.argv[1], int(sys.argv[2]), sys.argv[3]
-generator = rdFingerprintGenerator.GetMorganGenerator(radius=2, fpSize=2048)
-begin = time.perf_counter()
-target = generator.GetFingerprint(Chem.MolFromSmiles(query))
-opened = gzip.open(path, "rt") if path.endswith(".gz") else open(path)
-scores = []
-with opened as table:
-    for row in itertools.islice(csv.DictReader(table, delimiter="\t", quoting=csv.QUOTE_NONE), rows):
-        mol = Chem.MolFromSmiles(row["canonical_smiles"])
-        if mol is not None:
-            scores.append((DataStructs.TanimotoSimilarity(target, generator.GetFingerprint(mol)), row["chembl_id"]))
-heapq.nlargest(100, scores)
-print(len(scores), time.perf_counter() - begin)
-`
+//
+//go:embed rdkit_search.py
+var search string
 
 // rdkit compares the first search with one Python process.
 func (r *rig) rdkit(ctx context.Context, first outcome) error {
