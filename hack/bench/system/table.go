@@ -71,7 +71,9 @@ func (r *rig) run(ctx context.Context) error {
 
 func seconds(d time.Duration) string { return fmt.Sprintf("%.2f s", d.Seconds()) }
 
-func share(part, whole time.Duration) float64 { return 100 * part.Seconds() / max(whole.Seconds(), 1e-9) }
+func share(part, whole time.Duration) float64 {
+	return 100 * part.Seconds() / max(whole.Seconds(), 1e-9)
+}
 
 // search is the first search in one Python process, over the first rows. It
 // prints how many it scored and the seconds it took, without starting Python.
