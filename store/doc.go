@@ -37,9 +37,10 @@
 //
 // # Group commit
 //
-// Claims, renewals, recorded artifacts and completions that arrive together
-// share a statement (package batch). Each caller gets its own answer, after
-// the commit; one that comes alone does not wait.
+// Claims, recorded artifacts and completions that arrive together share a
+// transaction, with one statement for each kind; renewals, which do not wait for
+// the disk, share one of their own (package batch). Each caller gets its own
+// answer, after the commit; one that comes alone does not wait.
 //
 // # Operations
 //
@@ -54,7 +55,7 @@
 //	tasks       GetTask GetTaskInput ListTasks AppendLog ReadLog
 //	workers     RegisterWorker GetWorker ListWorkers SweepWorkers
 //	artifacts   CreateArtifact GetArtifact FindArtifact ListArtifacts
-//	            DeleteUnusedInputs ReferencedBlobs
+//	            ArtifactBody DeleteUnusedInputs ReferencedBlobs
 //	events      RecordEvent ListEvents DeleteEvents
 //	insight     Why QueueStats Verify
 //
