@@ -30,8 +30,19 @@ func Build(rows []uint64, bits int) (*Index, error) {
 // frequencies tells for each column how many rows have it on.
 func (x *Index) frequencies(rows []uint64) []uint32 {
 	frequency := make([]uint32, x.bits)
-	for from := 0; from < len(rows); from += x.words {
-		forBits(rows[from:from+x.words], func(c int) { frequency[c]++ })
+	order := make([]uint32, 0, blockSize)
+	var g gathered
+	for from, n := 0, len(rows)/x.words; from < n; from += blockSize {
+		order = order[:0]
+		for row := from; row < min(n, from+blockSize); row++ {
+			order = append(order, uint32(row))
+		}
+		for j := range x.words {
+			g.gather(rows, x.words, j, order)
+			for c := range g {
+				frequency[64*j+c] += uint32(ones(g[c][:]))
+			}
+		}
 	}
 	return frequency
 }
@@ -102,14 +113,19 @@ func (x *Index) sortKey(fp []uint64) uint64 {
 	return n<<(3*rankBits) | uint64(r0)<<(2*rankBits) | uint64(r1)<<rankBits | uint64(r2)
 }
 
-// transpose fills the tiles.
+// transpose fills the tiles, a block of positions at a time.
 func (x *Index) transpose(rows []uint64) {
 	x.tiles = makeTiles(0, len(x.rows), x.bits)
-	for position, row := range x.rows {
-		t := x.tiles[position/tileSize]
-		word, bit := position%tileSize/64, uint64(1)<<(position%64)
-		at := int(row) * x.words
-		forBits(rows[at:at+x.words], func(c int) { t.bits[c*t.stride+word] |= bit })
+	var g gathered
+	for from := 0; from < len(x.rows); from += blockSize {
+		t := x.tiles[from/tileSize]
+		first := from % tileSize / 64
+		for j := range x.words {
+			g.gather(rows, x.words, j, x.rows[from:min(len(x.rows), from+blockSize)])
+			for c := range g {
+				copy(t.bits[(64*j+c)*t.stride+first:], g[c][:])
+			}
+		}
 	}
 }
 

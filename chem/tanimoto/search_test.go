@@ -216,3 +216,17 @@ func TestBuildRefuses(t *testing.T) {
 		t.Error("half a fingerprint was appended")
 	}
 }
+
+func TestTranspose(t *testing.T) {
+	r := rand.New(rand.NewPCG(18, 18))
+	var square, want [64]uint64
+	for i := range square {
+		square[i] = r.Uint64()
+		for c := range want {
+			want[c] |= square[i] >> c & 1 << i
+		}
+	}
+	if transpose64(&square); square != want {
+		t.Errorf("%x, want %x", square, want)
+	}
+}
