@@ -127,6 +127,9 @@ func TestBrowseTasks(t *testing.T) {
 	if err != nil || len(tasks) != 2 || tasks[0].ChunkIndex != 3 || tasks[1].ChunkIndex != 4 {
 		t.Errorf("%v, pending tasks from the second on: %+v", err, tasks)
 	}
+	if tasks, err := s.PageTasks(t.Context(), j.ID, nil, 0, 2); err != nil || len(tasks) != 2 || tasks[0].WorkerName != "w" || tasks[1].WorkerName != "w" {
+		t.Errorf("%v, the completed and the leased task: %+v", err, tasks)
+	}
 	done, err := s.CompletedTasks(t.Context(), time.Minute)
 	if diff := cmp.Diff(map[uuid.UUID]int64{w.ID: 1}, done); diff != "" || err != nil {
 		t.Errorf("%v; completed (-want +got):\n%s", err, diff)

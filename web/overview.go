@@ -16,7 +16,7 @@ const rateWindow = time.Minute
 
 // overview answers: is it healthy, what runs, how fast?
 func (d *Dashboard) overview(w http.ResponseWriter, r *http.Request) error {
-	var view overviewView
+	view := overviewView{Controllers: d.controllerList()}
 	want := regionsOf(r)
 	if want.Has("numbers") || want.Has("health") {
 		if err := d.loadNumbers(r.Context(), &view); err != nil {
@@ -49,6 +49,8 @@ type overviewView struct {
 	Rate     float64 // tasks a second
 	Running  store.JobPage
 	Warnings []store.Event
+	// Controllers are the reconcilers of this process.
+	Controllers []v1.ControllerStatus
 }
 
 // workerCount is how many workers are in a phase.

@@ -75,7 +75,7 @@ func (d *Dashboard) wrap(h handler) http.Handler {
 		control := http.NewResponseController(w)
 		_ = control.SetReadDeadline(time.Now().Add(readTimeout)) // a writer without deadlines is a test's
 		_ = control.SetWriteDeadline(time.Now().Add(writeTimeout))
-		secure(w.Header())
+		secure(w.Header(), d.https(r))
 		defer func() {
 			p := recover()
 			if p == nil {

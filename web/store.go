@@ -31,9 +31,7 @@ type jobStore interface {
 	GetJob(ctx context.Context, ref string) (store.Job, error)
 	PageJobs(ctx context.Context, f store.JobSearch, offset, limit int) (store.JobPage, error)
 	RequestCancel(ctx context.Context, ref string) (store.Job, error)
-	RequestDelete(ctx context.Context, ref string) (store.Job, error)
 	RequestCancelAll(ctx context.Context, f store.JobSearch) (int, error)
-	ApplyJob(ctx context.Context, p store.CreateJobParams, dryRun bool) (store.Job, store.ApplyOperation, error)
 	Why(ctx context.Context, job uuid.UUID) (store.WhySnapshot, error)
 }
 
@@ -58,7 +56,6 @@ type clusterStore interface {
 
 type artifactStore interface {
 	GetArtifact(ctx context.Context, id uuid.UUID) (store.Artifact, error)
-	FindArtifact(ctx context.Context, sha256 string) (store.Artifact, error)
 	ListArtifacts(ctx context.Context, f store.ArtifactFilter, p store.Page) (store.List[store.Artifact], error)
 }
 

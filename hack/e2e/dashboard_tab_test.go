@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
@@ -106,6 +107,18 @@ func (b *tab) await(what, expression string) {
 			b.t.Fatalf("waited in vain for: %s (last error: %v)\n%s", what, err, b.describe())
 		}
 		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// block has the browser refuse requests to addresses; without any, none.
+func (b *tab) block(patterns ...string) {
+	b.t.Helper()
+	list := []*network.BlockPattern{}
+	for _, p := range patterns {
+		list = append(list, &network.BlockPattern{URLPattern: p, Block: true})
+	}
+	if _, err := chromedp.Call(b.ctx, network.SetBlockedURLs, network.SetBlockedURLsParams{URLPatterns: list}); err != nil {
+		b.t.Fatal(err)
 	}
 }
 

@@ -59,6 +59,7 @@ func TestDashboard(t *testing.T) {
 	run("keyboard alone", func(t *testing.T) { keyboardAlone(t, p, b) })
 	run("hostile texts are inert", func(t *testing.T) { hostileTexts(t, b, hostile) })
 	run("accessible and 320 pixels wide", func(t *testing.T) { accessible(t, b, hostile) })
+	run("without the stream the page asks", func(t *testing.T) { withoutStream(t, p, b) })
 	run("the coordinator restarts while a page is open", func(t *testing.T) { restart(t, p, b, c) })
 }
 
@@ -356,6 +357,19 @@ func accessible(t *testing.T, b *tab, h hostileWorld) {
 		}
 	}
 	b.do("wide again", chromedp.EmulateViewport(1280, 860), browser.Theme("light"))
+}
+
+// withoutStream has the browser refuse the stream of changes.
+func withoutStream(t *testing.T, p *platform.Platform, b *tab) {
+	b.watcher.Ignore(true) // a request that is refused is told on the console
+	b.block(b.base + `/ui/live\?*`)
+	b.visit("/ui/jobs")
+	b.do("mark the page", chromedp.Evaluate[chromedp.Void](`window.stays = 1; undefined`))
+	manifest := search{name: "unannounced", path: molecules(t, 50), rows: 10, parameters: `{query_smiles: CCO}`}.write(t)
+	scimesh(t, p, "apply", "-f", manifest)
+	b.await("news, without a stream and a reload", `document.body.innerText.includes("unannounced") && document.getElementById("link").dataset.state === "poll" && `+stays)
+	b.block()
+	b.watcher.Ignore(false)
 }
 
 // restart kills the coordinator under an open page, and starts it again.
