@@ -74,6 +74,9 @@ func (t *task) execute(ctx context.Context) (*output, error) {
 	if !ok {
 		return nil, failuref(codeUnknownWorkload, "this worker does not have workload %q", t.state.Workload)
 	}
+	if err := t.fitsMemory(workload); err != nil {
+		return nil, err
+	}
 	inputs, closeInputs, err := t.openInputs(ctx)
 	if err != nil {
 		return nil, diskError(err)
@@ -90,7 +93,7 @@ func (t *task) execute(ctx context.Context) (*output, error) {
 	start := time.Now()
 	result, err := runWorkload(ctx, workload, workloads.TaskRequest{
 		Input:      inputs[0],
-		InputSize:  t.inputSize(),
+		InputSize:  t.inputSize(0),
 		Inputs:     inputs[1:],
 		Parameters: t.state.Parameters,
 		Output:     buffered,
@@ -126,9 +129,27 @@ func (t *task) execute(ctx context.Context) (*output, error) {
 	}, nil
 }
 
-// inputSize is the size of the task's own input, 0 if it cannot be told.
-func (t *task) inputSize() int64 {
-	info, err := os.Stat(t.path(inputFile))
+// fitsMemory refuses a task that takes more memory than one task may have here.
+// Another worker may have more.
+func (t *task) fitsMemory(w workloads.Workload) error {
+	sized, ok := w.(workloads.Sized)
+	if !ok {
+		return nil
+	}
+	sizes := make([]int64, len(t.state.Inputs))
+	for i := range sizes {
+		sizes[i] = t.inputSize(i)
+	}
+	need, have := sized.Memory(t.state.Parameters, sizes)>>20, t.cfg.MemoryMB/int64(t.cfg.Concurrency)
+	if need <= have {
+		return nil
+	}
+	return failuref(codeMemory, "the task takes about %d MB of memory; this worker has %d MB for each of its %d tasks at once", need, have, t.cfg.Concurrency)
+}
+
+// inputSize is the size of an input, 0 if it cannot be told.
+func (t *task) inputSize(i int) int64 {
+	info, err := os.Stat(t.path(inputName(i)))
 	if err != nil {
 		return 0
 	}

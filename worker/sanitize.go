@@ -21,6 +21,7 @@ const (
 	codePanic            = "Panic"
 	codeExecution        = "ExecutionError"
 	codeUnknownWorkload  = "UnknownWorkload"
+	codeMemory           = "InsufficientMemory"
 	codeChecksum         = "InputChecksumMismatch"
 	codeInputUnavailable = "InputUnavailable"
 	codeProcessEnded     = "WorkerProcessEnded"

@@ -50,6 +50,15 @@ type Staged interface {
 	Extend(ctx context.Context, req ExtendRequest) (Extension, error)
 }
 
+// Sized is a Workload that can say how much memory a task takes. Others are
+// computed without a look at the machine.
+type Sized interface {
+	Workload
+	// Memory returns about how many bytes a task takes, of the sizes of its input
+	// and of what it reads beside it. The formula is in Describe.
+	Memory(parameters json.RawMessage, inputs []int64) int64
+}
+
 // Files creates files that outlive the call: shards, results, rejects.
 type Files interface {
 	Create(ctx context.Context, name, contentType string) (FileWriter, error)

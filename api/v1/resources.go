@@ -207,6 +207,8 @@ type WorkloadSpec struct {
 	// Inputs are the accepted forms of the input, outputs the files that come out.
 	Inputs  []string `json:"inputs"`
 	Outputs []string `json:"outputs"`
+	// Memory says how much memory a task takes.
+	Memory string `json:"memory,omitempty"`
 	// Formats are what spec.output.formats may name.
 	Formats []OutputFormat `json:"formats,omitempty"`
 }

@@ -100,6 +100,12 @@ func (o *explainOptions) workload(ctx context.Context) (v1.Workload, error) {
 	return w, nil
 }
 
+// explained is a part of an explanation.
+type explained struct {
+	title string
+	items []string
+}
+
 func (o *explainOptions) printWorkload(w v1.Workload) {
 	if len(o.path) > 0 {
 		fmt.Fprintf(o.Out, "WORKLOAD:   %s\nPARAMETER:  %s\n\n", printer.Safe(w.Metadata.Name), printer.Safe(strings.Join(o.path, ".")))
@@ -111,13 +117,14 @@ func (o *explainOptions) printWorkload(w v1.Workload) {
 	for _, f := range w.Spec.Formats {
 		outputs = append(outputs, fmt.Sprintf("%s, if spec.output.formats names %s: %s", f.Filename, f.Name, f.Description))
 	}
-	for _, part := range []struct {
-		title string
-		items []string
-	}{{"INPUTS", w.Spec.Inputs}, {"OUTPUTS", outputs}} {
+	parts := []explained{{"INPUTS", w.Spec.Inputs}, {"OUTPUTS", outputs}}
+	if w.Spec.Memory != "" {
+		parts = append(parts, explained{"MEMORY OF A TASK", []string{w.Spec.Memory}})
+	}
+	for _, part := range parts {
 		fmt.Fprintf(o.Out, "%s:\n", part.title)
 		for _, item := range part.items {
-			fmt.Fprintf(o.Out, "  %s\n", printer.Safe(item))
+			fmt.Fprint(o.Out, printer.SafeLines(schema.Wrap(item, "  ", o.textWidth())))
 		}
 		fmt.Fprintln(o.Out)
 	}
