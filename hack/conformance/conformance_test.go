@@ -158,7 +158,8 @@ func TestTheDocumentedWorkerWorks(t *testing.T) {
 
 // Generated requests find no failure of the coordinator, and no answer of
 // another form than openapi.yaml says. The two endpoints that can stream without
-// end are left out.
+// end are left out, and so is the check that what fits the document is accepted:
+// that depends on which inputs, workloads and leases there are.
 func TestGeneratedRequestsKeepTheContract(t *testing.T) {
 	if testing.Short() {
 		t.Skip("sends some thousand requests")
@@ -172,7 +173,7 @@ func TestGeneratedRequestsKeepTheContract(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, schemathesis, "run", spec, "--url", p.URL(), "--header", "Authorization: Bearer "+p.OperatorToken(),
-		"--checks", "all",
+		"--checks", "all", "--exclude-checks", "positive_data_acceptance",
 		"--phases", "examples,fuzzing", "--max-examples", "3", "--seed", "1", "--request-timeout", "60", "--continue-on-failure",
 		"--exclude-operation-id", "listJobs", "--exclude-operation-id", "getTaskLog", "--suppress-health-check", "all")
 	cmd.Dir = t.TempDir() // where it keeps what it found
