@@ -42,9 +42,9 @@ func poolConfig(cfg Config) (*pgxpool.Config, error) {
 }
 
 // batchConfig is the configuration of the connections for what workers do in
-// batches: claim, record and complete. Each kind runs one batch at a time, so they
-// need few. Their statements are right only with one plan, nested loops from the
-// batch over primary keys or the claim's own index in its order; but the planner,
+// batches: claim, record and complete. One batch runs at a time, so they
+// need few. Their statements are right only with one plan, which reads rows by
+// primary keys or by the claim's own index in its order; but the planner,
 // whose statistics of a queue are stale by nature, may take the table for nearly
 // empty and read and sort all of it for each batch. So it is left no choice, and
 // made once for all: to plan such a statement takes longer than to run it.
