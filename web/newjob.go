@@ -58,10 +58,7 @@ func (d *Dashboard) newPage(w http.ResponseWriter, r *http.Request) error {
 	if old != nil {
 		workload = old.Spec.Workload
 	}
-	view, err := d.emptyForm(workload)
-	if err != nil {
-		return err
-	}
+	view := d.emptyForm(workload)
 	if artifact := q.Get("artifact"); artifact != "" {
 		view.Input.Value = artifact
 	}
@@ -79,7 +76,7 @@ func (d *Dashboard) renderNew(w http.ResponseWriter, r *http.Request, view newVi
 }
 
 // emptyForm is the form of a workload; of the first one if there is none of that name.
-func (d *Dashboard) emptyForm(workload string) (newView, error) {
+func (d *Dashboard) emptyForm(workload string) newView {
 	names := d.workloads.Names()
 	if !slices.Contains(names, workload) && len(names) > 0 {
 		workload = names[0]
@@ -91,17 +88,23 @@ func (d *Dashboard) emptyForm(workload string) (newView, error) {
 	}
 	load, ok := d.workloads.Get(workload)
 	if !ok {
-		return view, nil
+		return view
 	}
 	spec := load.Describe()
 	view.Description, view.Accepts = spec.Description, spec.Inputs
 	var err error
-	view.Parameters, err = formFields(spec.ParametersSchema)
+	if view.Parameters, err = formFields(spec.ParametersSchema); err != nil {
+		view.Problems = append(view.Problems, noForm)
+	}
 	for i := range view.Parameters {
 		view.Parameters[i].Value = view.Parameters[i].Default
 	}
-	return view, err
+	return view
 }
+
+// noForm is said of a workload whose schema, which a worker may have written, is
+// beyond a form.
+const noForm = "The parameters of this workload cannot be shown as a form: use scimesh apply."
 
 // limitFields are the fields of a Job's spec that belong to no workload.
 func limitFields() []formField {
@@ -172,10 +175,7 @@ func (d *Dashboard) newSubmit(w http.ResponseWriter, r *http.Request) error {
 	if err := parseForm(w, r); err != nil {
 		return err
 	}
-	view, err := d.emptyForm(r.PostForm.Get("workload"))
-	if err != nil {
-		return err
-	}
+	view := d.emptyForm(r.PostForm.Get("workload"))
 	view.fillIn(r.PostForm)
 	if err := d.loadInputs(r.Context(), &view); err != nil {
 		return err

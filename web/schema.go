@@ -3,6 +3,7 @@ package web
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -50,8 +51,8 @@ func formFields(schema json.RawMessage) ([]formField, error) {
 	}
 	var fields []formField
 	dec := json.NewDecoder(bytes.NewReader(object.Properties))
-	if _, err := dec.Token(); err != nil { // the opening brace
-		return nil, fmt.Errorf("schema of parameters: %w", err)
+	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
+		return nil, errors.New("schema of parameters: properties is no object")
 	}
 	for dec.More() {
 		name, err := dec.Token()

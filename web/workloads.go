@@ -10,6 +10,8 @@ type workloadView struct {
 	Name   string
 	Spec   v1.WorkloadSpec
 	Fields []formField
+	// Problem is why there are no fields.
+	Problem string
 }
 
 // workloadList shows what can be computed.
@@ -30,9 +32,10 @@ func (d *Dashboard) workload(w http.ResponseWriter, r *http.Request) error {
 		return notFound("workload", name)
 	}
 	spec := load.Describe()
-	fields, err := formFields(spec.ParametersSchema)
-	if err != nil {
-		return err
+	view := workloadView{Name: name, Spec: spec}
+	var err error
+	if view.Fields, err = formFields(spec.ParametersSchema); err != nil {
+		view.Problem = noForm
 	}
-	return d.render(w, r, "workload", page{Title: name, Section: "workloads", Data: workloadView{name, spec, fields}})
+	return d.render(w, r, "workload", page{Title: name, Section: "workloads", Data: view})
 }
