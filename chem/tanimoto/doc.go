@@ -4,7 +4,9 @@
 // The similarity of two fingerprints with a and b bits on, c of them in common,
 // is c/(a+b−c). It is never rounded: a [Score] is that pair of integers, a
 // [Threshold] is a decimal read as a fraction, and the two are compared by
-// multiplication. Two empty fingerprints have similarity 1, as in RDKit.
+// multiplication. Two fingerprints without a bit on, which only molecules without
+// atoms have, are equal: similarity 1. (RDKit said so too until 2022.09 at least;
+// 2026.9.1 says 0.)
 //
 //	x, err := tanimoto.Build(rows, 2048)  // rows: 32 words a fingerprint
 //	s := x.Searcher()                     // scratch memory of one goroutine
