@@ -225,18 +225,20 @@ func (t *together) commit(ctx context.Context) (err error) {
 	return err
 }
 
-// batch is what is sent at once; the server takes it for one transaction. The
-// counters of jobs come last, since all that completes waits for their rows.
+// batch is what is sent at once; the server takes it for one transaction. Claims
+// come last, since they wait for nobody: a claim keeps the lock of a task that
+// another one leased a moment before, and whoever waited with such a lock for the
+// row of a job would wait for the completion of that task.
 func (t *together) batch(record *statement) *pgx.Batch {
 	b := &pgx.Batch{}
 	if len(t.records) > 0 {
 		queue(b, record, t.s.recordArgs(t.records), &t.recorded)
 	}
-	for i, g := range t.groups {
-		queue(b, claimTasks, t.s.claimArgs(g, g.owners(t.claims), g.job.floor), &t.leased[i])
-	}
 	if len(t.completions) > 0 {
 		queue(b, completeTasks, t.s.completeArgs(t.completions), &t.completed)
+	}
+	for i, g := range t.groups {
+		queue(b, claimTasks, t.s.claimArgs(g, g.owners(t.claims), g.job.floor), &t.leased[i])
 	}
 	return b
 }

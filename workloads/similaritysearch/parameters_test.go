@@ -27,8 +27,8 @@ func TestValidate(t *testing.T) {
 
 func TestValidateRefuses(t *testing.T) {
 	for raw, want := range map[string][]string{
-		``:                                    {"spec.parameters: Required value: one of query_id and query_smiles must be set"},
-		`null`:                                {"spec.parameters: Required value: one of query_id and query_smiles must be set"},
+		``:                                    {"spec.parameters: Required value: one of query_id, query_smiles and queries must be set"},
+		`null`:                                {"spec.parameters: Required value: one of query_id, query_smiles and queries must be set"},
 		`{"query_id":"A","query_smiles":"C"}`: {"spec.parameters.query_smiles: Forbidden: must not be set together with query_id"},
 		`{"query_id":"A","topk":1}`:           {"spec.parameters.topk: Forbidden: unknown field; did you mean top_k?"},
 		`{"query_smile":"C"}`:                 {"spec.parameters.query_smile: Forbidden: unknown field; did you mean query_smiles?"},
