@@ -115,7 +115,7 @@ type BroughtWorkload struct {
 
 // ClaimRequest defines model for ClaimRequest.
 type ClaimRequest struct {
-	// CachedInputs Inputs that the worker holds; tasks that read them are preferred.
+	// CachedInputs Inputs that the worker holds: a hint that a coordinator is free to leave unused, as this one does.
 	CachedInputs []SHA256 `json:"cached_inputs,omitempty"`
 
 	// Capabilities Workloads wanted; those that were not registered are ignored.

@@ -19,7 +19,8 @@ class ClaimRequest:
         capabilities (list[str]): Workloads wanted; those that were not registered are ignored.
         max_concurrency (int | Unset):  Default: 1.
         wait_seconds (int | Unset): How long to wait for a task. Default: 0.
-        cached_inputs (list[str] | Unset): Inputs that the worker holds; tasks that read them are preferred.
+        cached_inputs (list[str] | Unset): Inputs that the worker holds: a hint that a coordinator is free to leave
+            unused, as this one does.
     """
 
     worker_id: UUID
